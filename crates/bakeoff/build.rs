@@ -13,7 +13,8 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let version = env::var("CARGO_PKG_VERSION").expect("cargo sets it");
     let is_optimised = env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    let told = match repository().filter(|_| is_optimised).and_then(|root| commit(&root)) {
+    let told = match find_repository().filter(|_| is_optimised).and_then(|root| read_commit(&root))
+    {
         Some(commit) => format!("{version} ({commit})"),
         None => version,
     };
@@ -21,26 +22,26 @@ fn main() {
 }
 
 /// The root of bakeoff's own repository; `None` in another one, where a release was unpacked.
-fn repository() -> Option<PathBuf> {
+fn find_repository() -> Option<PathBuf> {
     let root = Path::new(&env::var_os("CARGO_MANIFEST_DIR")?).join("../..").canonicalize().ok()?;
-    let top = git(&root, &["rev-parse", "--show-toplevel"])?;
+    let top = run_git(&root, &["rev-parse", "--show-toplevel"])?;
     (Path::new(&top).canonicalize().ok()? == root).then_some(root)
 }
 
 /// The commit, which is asked for anew when it or a file has changed.
-fn commit(root: &Path) -> Option<String> {
-    let heads = ["HEAD", "logs/HEAD"].map(|name| git(root, &["rev-parse", "--git-path", name]));
+fn read_commit(root: &Path) -> Option<String> {
+    let heads = ["HEAD", "logs/HEAD"].map(|name| run_git(root, &["rev-parse", "--git-path", name]));
     let built_from = BUILT_FROM.map(str::to_owned);
     for path in heads.into_iter().flatten().chain(built_from).map(|path| root.join(path)) {
         if path.exists() {
             println!("cargo::rerun-if-changed={}", path.display());
         }
     }
-    git(root, &["describe", "--always", "--dirty", "--abbrev=9", "--exclude=*"])
+    run_git(root, &["describe", "--always", "--dirty", "--abbrev=9", "--exclude=*"])
 }
 
 /// What git says; `None` where there is none, or it says nothing.
-fn git(root: &Path, arguments: &[&str]) -> Option<String> {
+fn run_git(root: &Path, arguments: &[&str]) -> Option<String> {
     let said = Command::new("git").arg("-C").arg(root).args(arguments).output().ok()?;
     let text = String::from_utf8(said.stdout).ok()?;
     let text = text.trim();

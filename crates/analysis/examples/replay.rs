@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn show(folder: &str, name: &str, conditions: &[bakeoff_analysis::Replayed]) {
+fn show(folder: &str, name: &str, conditions: &[bakeoff_analysis::ConditionReplay]) {
     println!("\n{folder} ({name})");
     let (mut used, mut of, mut words, mut same, mut opposed) = (0, 0, 0, 0, 0);
     for it in conditions {

@@ -1,5 +1,5 @@
-//! Other workloads on the levels that a run compares: what a level is worth to an application, beside what it
-//! does by itself.
+//! Findings of other workloads about the levels that a run compares: the worth of a level to an
+//! application.
 
 use bakeoff_results::{Machine, Run};
 
@@ -7,10 +7,8 @@ use crate::comparison::Comparison;
 use crate::document::{ApplicationView, Document};
 
 impl Document {
-    /// Takes what the run in `folder` found of the levels that this run compares.
-    ///
-    /// # Errors
-    /// Why the two can't stand beside each other, and what to do.
+    /// Takes the findings of the run in `folder` about the levels that this run compares. The error
+    /// says why the two runs don't fit together, and what to do.
     pub fn take_application(&mut self, folder: &str, other: &Document) -> Result<(), String> {
         let (here, there) = (&self.run.run, &other.run.run);
         let compare = &here.compare;
@@ -28,7 +26,7 @@ impl Document {
                 there.baseline, here.baseline
             ));
         }
-        let is_here = |it: &&Comparison| levels(here, compare).contains(&it.level);
+        let is_here = |it: &&Comparison| here.levels_of(compare).contains(&it.level);
         let comparisons: Vec<Comparison> =
             other.comparisons.iter().filter(is_here).cloned().collect();
         if comparisons.is_empty() {
@@ -45,21 +43,14 @@ impl Document {
             workload: there.workload.clone(),
             varying: varying.collect(),
             comparisons,
-            differences: differences(here, there),
+            differences: describe_differences(here, there),
         };
         self.applications.push(application);
         Ok(())
     }
 }
 
-/// A factor's levels.
-fn levels<'a>(run: &'a Run, factor: &str) -> &'a [String] {
-    let found = run.factors.iter().find(|(name, _)| name == factor);
-    found.map(|(_, levels)| &levels[..]).unwrap_or_default()
-}
-
-/// What is told of a machine where another one differs from it.
-fn told(machine: &Machine) -> [(&'static str, String); 4] {
+fn describe_machine(machine: &Machine) -> [(&'static str, String); 4] {
     [
         ("the processors", format!("{} × {}", machine.processors, machine.processor)),
         ("the memory", format!("{} MB", machine.memory_bytes / 1_000_000)),
@@ -68,9 +59,9 @@ fn told(machine: &Machine) -> [(&'static str, String); 4] {
     ]
 }
 
-/// What differs between two runs and may matter: sentences.
-fn differences(here: &Run, there: &Run) -> Vec<String> {
-    let machines = told(&here.machine).into_iter().zip(told(&there.machine));
+fn describe_differences(here: &Run, there: &Run) -> Vec<String> {
+    let machines =
+        describe_machine(&here.machine).into_iter().zip(describe_machine(&there.machine));
     let machines = machines.map(|((what, here), (_, there))| (what, here, there));
     let versions = [("bakeoff", here.version.clone(), there.version.clone())];
     let all = machines.chain(versions).filter(|(_, here, there)| here != there);

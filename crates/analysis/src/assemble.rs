@@ -1,54 +1,49 @@
-//! From a run folder to its document.
-
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::thread;
 
 use bakeoff_results::{Canary, DATABASE, Error, Levels, RunFolder, RunState, TrialSummary};
 
-use crate::compare::{self, Compared, Groups};
+use crate::compare::{self, ComparisonSets, Groups};
 use crate::document::{Document, SCHEMA};
 use crate::find_unreached::find_unreached;
-use crate::judged::JudgedRun;
+use crate::interim_analysis::JudgedRun;
 use crate::machines::MachinesView;
 use crate::over_time::OverTime;
-use crate::priced::TrialPrices;
+use crate::price::TrialPrices;
 use crate::span::ComparedSpan;
 use crate::{
-    Result, beside, bounds, cells, limits, over_machines, over_time, promises, series, statements,
-    warnings,
+    Result, bounds, cells, harness_cost, limits, over_machines, over_time, promises, series,
+    statements, warnings,
 };
 
-/// What a run folder has to tell, as it is at this moment.
-///
-/// # Errors
-/// [`Error::Damaged`] where it can't be read, [`Error::Refused`] where it is larger than any run.
-pub fn document(folder: &RunFolder) -> Result<Document> {
-    let _snapshot = folder.snapshot()?;
-    let run = folder.state()?;
-    let trials = folder.trials()?;
-    let cuts = folder.cuts()?;
-    if let Some(why) = bounds::exceeded(&run.run, &trials, &cuts) {
+/// The document of a run folder, as it is at this moment. Refused where it is larger than any run.
+pub fn read_document(folder: &RunFolder) -> Result<Document> {
+    let _snapshot = folder.begin_snapshot()?;
+    let run = folder.read_state()?;
+    let trials = folder.read_trials()?;
+    let cuts = folder.read_cuts()?;
+    if let Some(why) = bounds::find_exceeded_bound(&run.run, &trials, &cuts) {
         return Err(Error::Refused { path: folder.dir().join(DATABASE), why });
     }
-    let counted = cells::counted(&trials);
-    let mut cells = cells::cells(&run.run, &counted);
+    let counted = cells::select_counted(&trials);
+    let mut cells = cells::collect_cells(&run.run, &counted);
     let prices = TrialPrices::from_trials(&counted);
     for cell in &mut cells {
         let Some(view) = &mut cell.priced else { continue };
         view.ratio = prices.to_baseline(&run.run, &cell.levels);
     }
-    let canaries = folder.canaries()?;
-    let (held, mut courses) = found(folder, &run, &trials, &counted, &canaries)?;
+    let canaries = folder.read_canaries()?;
+    let (held, mut courses) = evaluate_trials(folder, &run, &trials, &counted, &canaries)?;
     let TrialComparisons { mut compared, machines } = held;
     cells.iter_mut().for_each(|cell| cell.over_time = courses.remove(&cell.levels));
     let conditions = JudgedRun::judge(&run, &compared).conditions;
-    beside::put(&mut compared.with_baseline, &cells);
-    beside::put(&mut compared.between, &cells);
-    let limits = limits::all(run.run.limit, &trials);
+    harness_cost::add_cell_facts(&mut compared.with_baseline, &cells);
+    harness_cost::add_cell_facts(&mut compared.between, &cells);
+    let limits = limits::find_limits(run.run.limit, &trials);
     let mut document = Document {
         schema: SCHEMA,
-        promises: promises::promises(&run.run, &cuts),
+        promises: promises::summarize_promises(&run.run, &cuts),
         cuts,
         other_cuts: Vec::new(),
         applications: Vec::new(),
@@ -69,19 +64,20 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         unreached: Vec::new(),
         warnings: Vec::new(),
     };
-    let disturbed = folder.disturbed()?;
-    document.warnings = warnings::all(&document, &trials, &counted, &disturbed, &compared.serial);
+    let disturbed = folder.read_disturbed()?;
+    document.warnings =
+        warnings::collect_warnings(&document, &trials, &counted, &disturbed, &compared.serial);
     document.mark_unsynced(&counted);
     document.unreached = find_unreached(&document.run.run, &document.cells, &counted);
     document.trials = trials;
-    document.published = statements::view(&document);
+    document.published = statements::build_view(&document);
     document.judge_promises();
     Ok(document)
 }
 
-/// What trials show when they are held against each other, and how those went that are shown over time. The
-/// one needs no folder, and the other no comparison: where there are two processors, both are found at once.
-fn found(
+/// Comparisons need no folder, and the course over time needs no comparison: where there are two
+/// processors, both are worked out at once.
+fn evaluate_trials(
     folder: &RunFolder,
     state: &RunState,
     trials: &[TrialSummary],
@@ -90,7 +86,7 @@ fn found(
 ) -> Result<(TrialComparisons, BTreeMap<Levels, OverTime>)> {
     thread::scope(|scope| {
         let held = scope.spawn(|| TrialComparisons::from_trials(state, trials, counted, canaries));
-        let courses = over_time::all(folder, &state.run.compare, counted);
+        let courses = over_time::find_over_time(folder, &state.run.compare, counted);
         match held.join() {
             Ok(held) => Ok((held, courses?)),
             Err(panic) => resume_unwind(panic),
@@ -98,14 +94,12 @@ fn found(
     })
 }
 
-/// What is found of trials by holding them against each other.
 struct TrialComparisons {
-    compared: Compared,
+    compared: ComparisonSets,
     machines: Option<MachinesView>,
 }
 
 impl TrialComparisons {
-    /// Of all trials of a run, of which `counted` count.
     fn from_trials(
         state: &RunState,
         trials: &[TrialSummary],
@@ -114,27 +108,26 @@ impl TrialComparisons {
     ) -> Self {
         let run = &state.run;
         let groups = Groups::from_trials(run, trials, counted);
-        let mut compared = groups.compared(run, ComparedSpan::Window);
-        let whole = groups.compared(run, ComparedSpan::WholeTrial);
+        let mut compared = groups.compare_levels(run, ComparedSpan::Window);
+        let whole = groups.compare_levels(run, ComparedSpan::WholeTrial);
         compared.put_otherwise(&whole, |it, whole| it.with_warm_up = whole);
         if let Some(all) = compare::with_set_aside(run, trials, counted) {
             compared.put_otherwise(&all, |it, all| {
                 it.with_set_aside = all.filter(|all| all.pairs > it.blocks);
             });
         }
-        Self { compared, machines: over_machines::view(state, trials, counted, canaries) }
+        Self {
+            compared,
+            machines: over_machines::compare_machines(state, trials, counted, canaries),
+        }
     }
 }
 
 impl Document {
-    /// Takes the series of every trial, those that don't count among them, from the folder that the
-    /// document is of.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`] where they can't be read, [`Error::Refused`] where they have over a million
-    /// slots and looks.
+    /// Reads the series of every trial from the folder of this document, also of trials that don't
+    /// count. Refused where they have over a million slots and looks.
     pub fn take_series(&mut self, folder: &RunFolder) -> Result<()> {
-        self.series = series::all(folder, &self.trials)?;
+        self.series = series::read_series(folder, &self.trials)?;
         Ok(())
     }
 }

@@ -1,16 +1,19 @@
-//! How large a run may be: what a report of it takes grows with products of what it holds, and a run
-//! folder from somebody else can hold few things whose product is without end.
+//! Limits the size of a run. A report grows with products of the run's numbers, and a foreign
+//! folder can hold few things whose product has no end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::published::Publication;
 use bakeoff_results::{Applied, Cut, Run, TrialSummary};
 
-/// Something that is counted, how much there is of it, and how much there may be.
 type SizeBound = (&'static str, usize, usize);
 
-/// What there is more of than in any run, in words; `None` where it is a run's size.
-pub(crate) fn exceeded(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Option<String> {
+/// The name of what exceeds any real run.
+pub(crate) fn find_exceeded_bound(
+    run: &Run,
+    trials: &[TrialSummary],
+    cuts: &[Cut],
+) -> Option<String> {
     let sizes = Sizes::from_trials(run, trials);
     let machines = run.merged.as_ref().map_or(0, |merged| merged.members.len());
     let lists: [SizeBound; 8] = [
@@ -19,8 +22,7 @@ pub(crate) fn exceeded(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Opti
         ("levels", run.factors.iter().map(|(_, levels)| levels.len()).sum(), 2_000),
         ("engines", run.engines.iter().map(|it| it.settings.len() + 1).sum(), 1_000),
         ("terms", run.applied.len(), 2_000),
-        ("published figures", run.published.as_ref().map_or(0, figures), 5_000),
-        // Each is held against all others.
+        ("published figures", run.published.as_ref().map_or(0, count_figures), 5_000),
         ("answers", run.answers.len(), 500),
         ("machines", machines, 2_000),
     ];
@@ -31,10 +33,8 @@ pub(crate) fn exceeded(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Opti
     Some(format!("there are {found} {what}, and {most} at most can be shown"))
 }
 
-/// What the products are made of.
 struct Sizes<'a> {
     operations: usize,
-    /// The levels of the compared factor, for each combination of the others.
     settings: BTreeMap<Vec<(&'a str, &'a str)>, BTreeSet<&'a str>>,
     levels: BTreeSet<&'a str>,
     counters: BTreeSet<&'a str>,
@@ -51,7 +51,7 @@ impl<'a> Sizes<'a> {
         }
         let counters = trials.iter().flat_map(|trial| trial.measures.counters());
         Self {
-            // There is a line for each, though nothing was measured of it.
+            // There is a line for each, even if nothing was measured.
             operations: run.operations.len().max(1),
             levels: settings.values().flatten().copied().collect(),
             settings,
@@ -66,7 +66,7 @@ impl<'a> Sizes<'a> {
         let lines = self.settings.len().saturating_mul(self.levels.len());
         let lines = lines.saturating_mul(self.operations);
         let longest = |names: &mut dyn Iterator<Item = usize>| names.max().unwrap_or(0);
-        let name = longest(&mut trials.iter().map(|trial| texts(&trial.levels)));
+        let name = longest(&mut trials.iter().map(|trial| sum_text_lengths(&trial.levels)));
         let operation = longest(&mut run.operations.iter().map(String::len));
         let titles = run.baseline.len() + run.compare.len() + name + operation;
         [
@@ -75,30 +75,30 @@ impl<'a> Sizes<'a> {
             ("figures", lines, 200_000),
             ("bytes of names", lines.saturating_mul(titles), 200_000_000),
             ("figures of trials", trials.len().saturating_mul(self.operations), 2_000_000),
-            ("bytes of rows", self.rows(run, trials), 500_000_000),
+            ("bytes of rows", self.estimate_row_length(run, trials), 500_000_000),
         ]
     }
 
-    /// About how long a row for each trial and operation is, all together.
-    fn rows(&self, run: &Run, trials: &[TrialSummary]) -> usize {
+    fn estimate_row_length(&self, run: &Run, trials: &[TrialSummary]) -> usize {
         let settings = |it: &Applied| -> usize {
             it.settings.iter().map(|it| it.name.len() + it.value.len() + 3).sum()
         };
         let terms = run.applied.iter().map(settings).max().unwrap_or(0);
         let row = |trial: &TrialSummary| {
             let words = trial.warnings.iter().chain(&trial.reason).map(String::len).sum::<usize>();
-            let each = 500 + terms + words + texts(&trial.levels) + 8 * self.counters.len();
+            let each =
+                500 + terms + words + sum_text_lengths(&trial.levels) + 8 * self.counters.len();
             each.saturating_mul(trial.operations.len().max(1))
         };
         trials.iter().map(row).fold(0, usize::saturating_add)
     }
 }
 
-fn figures(published: &Publication) -> usize {
+fn count_figures(published: &Publication) -> usize {
     published.tables.iter().map(|table| table.figures.len()).fold(0, usize::saturating_add)
 }
 
-fn texts(levels: &BTreeMap<String, String>) -> usize {
+fn sum_text_lengths(levels: &BTreeMap<String, String>) -> usize {
     levels.iter().map(|(factor, level)| factor.len() + level.len()).sum()
 }
 

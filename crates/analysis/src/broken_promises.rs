@@ -1,4 +1,4 @@
-//! Cells that did not keep the promise of their level of durability: they are fastest at nothing there.
+//! Cells that did not keep the promise of their durability level: they can't be fastest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,9 @@ use crate::document::{CellView, Document};
 use crate::flush::flush_turns;
 use crate::promises::{BrokenPromise, PromiseView};
 use crate::warning::{self, Warning, WarningKind};
-use crate::{cells, over, warnings};
+use crate::{cells, sweep_lines, warnings};
 
 impl Document {
-    /// Marks the cells that did not sync for their commits.
     pub(crate) fn mark_unsynced(&mut self, counted: &[&TrialSummary]) {
         let unsynced = warnings::unsynced_cells(&self.run.run, &self.cells, counted);
         for cell in &mut self.cells {
@@ -22,9 +21,9 @@ impl Document {
         }
     }
 
-    /// Marks the cells whose promise a power cut broke, of this run or of one that was taken. No
-    /// comparison with a cell that is marked has a verdict, and what follows from verdicts goes by that. Cuts of a file
-    /// system that promises less than ext4 does tell nothing of these cells.
+    /// Marks the cells whose promise a power cut broke, in this run or in one whose cuts were
+    /// taken. No comparison with such a cell has a verdict. Cuts of a file system that promises
+    /// less than ext4 say nothing of these cells.
     pub fn judge_promises(&mut self) {
         let own = self.run.run.cuts.as_ref();
         let own = self.promises.iter().map(|promise| (promise, own));
@@ -37,7 +36,7 @@ impl Document {
         let run = &self.run.run;
         let has = |levels: &Levels, factor: &str, promised: &str| {
             let level = levels.get(factor);
-            level.is_some_and(|level| run.alias(factor, level).unwrap_or(level) == promised)
+            level.is_some_and(|level| run.resolve_alias(factor, level).unwrap_or(level) == promised)
         };
         for cell in &mut self.cells {
             let is_of = |(promise, factors): &(PromiseView, PromiseFactors)| {
@@ -50,27 +49,22 @@ impl Document {
         }
         self.warn_of_broken_promises();
         self.void_broken_promises();
-        self.sweep = over::sweep(self);
+        self.sweep = sweep_lines::build_sweep(self);
         let broken: BTreeSet<&Levels> = self
             .cells
             .iter()
             .filter(|it| it.broken_promise.is_some())
             .map(|it| &it.levels)
             .collect();
-        let counted = cells::counted(&self.trials);
+        let counted = cells::select_counted(&self.trials);
         let keeps = |levels: &Levels| !broken.contains(levels);
         self.flush_turns = flush_turns(&self.run.run, &counted, keeps);
     }
 
-    /// Voids each comparison with a cell that broke its promise.
     fn void_broken_promises(&mut self) {
         let broken: BTreeMap<&Levels, BrokenPromise> =
             self.cells.iter().filter_map(|it| Some((&it.levels, it.broken_promise?))).collect();
-        let is_broken = |comparison: &Comparison, level: &str| {
-            let mut levels = comparison.levels.clone();
-            levels.insert(comparison.factor.clone(), level.to_owned());
-            broken.contains_key(&levels)
-        };
+        let is_broken = |it: &Comparison, level| broken.contains_key(&it.cell_at(level));
         for comparison in self.comparisons.iter_mut().chain(&mut self.between) {
             let both = [&comparison.baseline, &comparison.level];
             if both.into_iter().any(|level| is_broken(comparison, level)) {
@@ -79,13 +73,12 @@ impl Document {
         }
     }
 
-    /// Says which cells broke their promise in a power cut, in one warning.
     fn warn_of_broken_promises(&mut self) {
         let is_broken =
             |cell: &&CellView| cell.broken_promise == Some(BrokenPromise::BrokenInPowerCut);
         let broken: Vec<&CellView> = self.cells.iter().filter(is_broken).collect();
         let Some(first) = broken.first() else { return };
-        let place = warnings::place(&self.run.run, &first.levels);
+        let place = warnings::describe_place(&self.run.run, &first.levels);
         let text = match broken.len() {
             1 => format!(
                 "the promise of {place} was broken in a power cut: it is fastest at nothing there"
@@ -95,7 +88,7 @@ impl Document {
                  nothing there"
             ),
         };
-        let warning = Warning::new(WarningKind::PromiseBroken, text).remedy(
+        let warning = Warning::new(WarningKind::PromiseBroken, text).with_remedy(
             "compare it at a level that it keeps, or report the fault to the engine’s makers",
         );
         self.warnings.retain(|it| it.kind != WarningKind::PromiseBroken);

@@ -1,4 +1,4 @@
-//! Which trials count, and what the trials of each cell have in common.
+//! Decides which trials count, and sums up the trials of a cell.
 
 use std::collections::BTreeMap;
 
@@ -6,25 +6,25 @@ use bakeoff_results::measure::{CPU, DRAIN_CPU, RATE, SPACE};
 use bakeoff_results::{Levels, Measure, OperationSummary, Run, Scope, TrialSummary};
 use bakeoff_stats::quantile::median;
 
-use crate::beside;
+use crate::attempts::Attempts;
 use crate::cost::{CostView, Cpu, WorkCost};
 use crate::debt::{DebtView, drained_of};
-use crate::document::{Attempts, CellView};
-use crate::from_disk::{AccessDirection, share};
+use crate::document::CellView;
 use crate::groups::{GroupView, ProcessView};
+use crate::harness_cost;
 use crate::open_loop::OpenLoopView;
-use crate::priced::PricedView;
+use crate::page_cache::{AccessDirection, compute_disk_share};
+use crate::price::PricedView;
 use crate::space::SpaceView;
-use crate::state::{RestartView, SteadyView};
-use crate::total::{CellTotal, geometric_mean};
+use crate::starting_state::{RestartView, SteadyView};
+use crate::total::{CellTotal, geometric_mean, mean};
 use crate::work::WorkView;
 
-/// Where levels stand in the plan's factors: what cells and comparisons are sorted by. Names that
-/// the plan does not know come last.
+/// The places of levels in the plan's factors: the sort key of cells and comparisons. Unknown names
+/// come last.
 pub(crate) type Rank = Vec<usize>;
 
-/// The rank of `levels`.
-pub(crate) fn rank(run: &Run, levels: &Levels) -> Rank {
+pub(crate) fn rank_levels(run: &Run, levels: &Levels) -> Rank {
     let place = |(factor, known): &(String, Vec<String>)| {
         let level = levels.get(factor)?;
         known.iter().position(|name| name == level)
@@ -32,27 +32,25 @@ pub(crate) fn rank(run: &Run, levels: &Levels) -> Rank {
     run.factors.iter().map(|factor| place(factor).unwrap_or(usize::MAX)).collect()
 }
 
-/// The trials that count: the valid ones of the latest attempt at each block that has any.
-/// Trials of two attempts were not run back to back, so they never stand against each other.
-pub fn counted(trials: &[TrialSummary]) -> Vec<&TrialSummary> {
+/// The trials that count: the valid ones of the latest attempt at each block that has any. Trials
+/// of two attempts were not run back to back, so they are never compared.
+pub fn select_counted(trials: &[TrialSummary]) -> Vec<&TrialSummary> {
     let latest = Attempts::from_trials(trials.iter().filter(|trial| trial.valid));
     let counts = |trial: &&TrialSummary| trial.valid && latest.is_latest(trial);
     trials.iter().filter(counts).collect()
 }
 
-/// Each cell that has a trial that counts, in the plan's order.
-pub(crate) fn cells(run: &Run, counted: &[&TrialSummary]) -> Vec<CellView> {
+pub(crate) fn collect_cells(run: &Run, counted: &[&TrialSummary]) -> Vec<CellView> {
     let mut cells: BTreeMap<(Rank, &Levels), Vec<&TrialSummary>> = BTreeMap::new();
     for &trial in counted {
         let levels = &trial.levels;
-        cells.entry((rank(run, levels), levels)).or_default().push(trial);
+        cells.entry((rank_levels(run, levels), levels)).or_default().push(trial);
     }
-    cells.into_iter().map(|((_, levels), trials)| cell(levels, &trials)).collect()
+    cells.into_iter().map(|((_, levels), trials)| summarize_cell(levels, &trials)).collect()
 }
 
-/// The operations of the trials of a cell, each once and by its name: what a trial's clients did is the
-/// trial's own, not the workload's.
-fn operations(trials: &[&TrialSummary]) -> Vec<OperationSummary> {
+/// By name, each once: a trial's clients may do other operations than the workload lists.
+fn summarize_operations(trials: &[&TrialSummary]) -> Vec<OperationSummary> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut found: Vec<Vec<&OperationSummary>> = Vec::new();
     for view in trials.iter().flat_map(|trial| &trial.operations) {
@@ -62,20 +60,20 @@ fn operations(trials: &[&TrialSummary]) -> Vec<OperationSummary> {
         }
         found[place].push(view);
     }
-    found.iter().map(|views| operation(views)).collect()
+    found.iter().map(|views| summarize_operation(views)).collect()
 }
 
-fn cell(levels: &Levels, trials: &[&TrialSummary]) -> CellView {
+fn summarize_cell(levels: &Levels, trials: &[&TrialSummary]) -> CellView {
     let each = |measure: &Measure, scope: &Scope| -> Vec<f64> {
         trials.iter().filter_map(|trial| trial.measures.get(measure, scope)).collect()
     };
     let space = each(&SPACE, &Scope::Trial);
-    let cost = cost(trials);
+    let cost = sum_costs(trials);
     let mean_of = |measure, scope| mean(&each(measure, scope)).unwrap_or_default();
     CellView {
         levels: levels.clone(),
         trials: trials.len() as u32,
-        operations: operations(trials),
+        operations: summarize_operations(trials),
         total: CellTotal::of_cell(trials),
         space_bytes: median(&space).map(|bytes| bytes as u64),
         space: SpaceView::from_trials(trials),
@@ -91,31 +89,30 @@ fn cell(levels: &Levels, trials: &[&TrialSummary]) -> CellView {
         debt: DebtView::of_cell(trials),
         priced: PricedView::of_cell(trials),
         over_time: None,
-        harness_share: beside::harness_share(trials),
+        harness_share: harness_cost::harness_share(trials),
         neighbour_per_second: mean_of(&RATE, &Scope::Neighbours),
         open_loop: OpenLoopView::of_cell(trials),
         work: WorkView::from_trials(trials, cost.as_ref()),
         cost,
-        from_disk: share(AccessDirection::Reads, trials),
-        to_disk: share(AccessDirection::Writes, trials),
+        from_disk: compute_disk_share(AccessDirection::Reads, trials),
+        to_disk: compute_disk_share(AccessDirection::Writes, trials),
         groups: GroupView::of_cell(trials),
         processes: ProcessView::of_cell(trials),
         broken_promise: None,
-        counters: counters(trials),
+        counters: sum_counters(trials),
     }
 }
 
-/// What all trials cost together, where each of them knows. A trial that was not drained does not know
-/// what its work wrote in the end.
-fn cost(trials: &[&TrialSummary]) -> Option<CostView> {
+/// `None` where some trial's cost is unknown: a trial that was not drained does not know what its
+/// work wrote in the end.
+fn sum_costs(trials: &[&TrialSummary]) -> Option<CostView> {
     let trials = drained_of(trials);
     let costs: Option<Vec<WorkCost>> =
         trials.iter().map(|trial| WorkCost::from_measures(&trial.measures)).collect();
     costs?.into_iter().reduce(|sum, cost| sum.plus(&cost)).map(CostView::from)
 }
 
-/// The target's own counters, summed over the trials.
-fn counters(trials: &[&TrialSummary]) -> BTreeMap<String, u64> {
+fn sum_counters(trials: &[&TrialSummary]) -> BTreeMap<String, u64> {
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     for (name, count) in trials.iter().flat_map(|trial| trial.measures.counters()) {
         match sums.get_mut(name) {
@@ -126,16 +123,15 @@ fn counters(trials: &[&TrialSummary]) -> BTreeMap<String, u64> {
     sums
 }
 
-/// An operation, by its figures in each trial of a cell that has it.
-fn operation(views: &[&OperationSummary]) -> OperationSummary {
+fn summarize_operation(views: &[&OperationSummary]) -> OperationSummary {
     let means: Vec<f64> = views.iter().filter_map(|view| view.mean_s).collect();
     let services: Vec<f64> = views.iter().filter_map(|view| view.service_mean_s).collect();
     let rates: Vec<f64> = views.iter().map(|view| view.per_second).collect();
     let sum = |of: fn(&OperationSummary) -> u64| {
         views.iter().map(|view| of(view)).fold(0, u64::saturating_add)
     };
-    // Never of all operations together: how slow one trial is would be taken for how far operations
-    // spread.
+    // Not for all operations together: the speed of one trial would look like the spread of
+    // operations.
     let middle = |of: fn(&OperationSummary) -> Option<f64>| {
         let own: Option<Vec<f64>> = views.iter().map(|view| of(view)).collect();
         own.and_then(|own| median(&own))
@@ -157,8 +153,4 @@ fn operation(views: &[&OperationSummary]) -> OperationSummary {
         errors: sum(|view| view.errors),
         retries: sum(|view| view.retries),
     }
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }

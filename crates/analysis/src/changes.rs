@@ -1,46 +1,42 @@
-//! What a change buys: one cell against another, whichever levels set them apart, in pairs of trials of
-//! the same repetition.
+//! The gain of a change: compares any two cells, in pairs of trials of one repetition.
 //!
-//! Trials of one repetition were not all run back to back, as those of a block are: a machine that drifts
-//! widens these intervals.
+//! Trials of one repetition did not all run back to back, as those of a block do: a drifting
+//! machine widens these intervals.
 
 use std::collections::BTreeMap;
 
-use bakeoff_results::{Levels, Run, TrialSummary};
+use bakeoff_results::{CellLevels, Levels, Run, TrialSummary};
 use bakeoff_stats::{CONFIDENCE, paired};
 
 use crate::answers;
 use crate::cells;
 use crate::compare::{self, ComparisonSubject, Counted};
 use crate::comparison::Comparison;
-use crate::open_loop::{OpenLoopView, is_open};
+use crate::open_loop::{is_behind, is_open};
 use crate::span::ComparedSpan;
 use crate::verdict::{ComparisonCase, ComparisonSample, JudgingRule, judge};
 
-/// A change from one cell to another at an operation.
 #[derive(Clone, Debug)]
 pub struct CellChange<'a> {
-    /// The cell that is changed.
     pub from: &'a Levels,
-    /// The cell that it becomes.
     pub to: &'a Levels,
-    /// How much slower the latter is. Its names of the two levels are those of the compared factor.
+    /// How much slower `to` is. Its two level names are those of the compared factor.
     pub comparison: Comparison,
 }
 
-/// The changes that are asked for, at each operation of which both cells have trials of a repetition in
-/// common. They are one family: the more is asked for, the more each must show. Cells that did not keep
-/// up with their rate are in none, nor is a change from a closed loop to an open one.
-pub fn changes<'a>(
+/// The changes asked for, at each operation for which both cells have trials of one repetition.
+/// They are one family: the more is asked for, the more each must show. Left out are cells that did
+/// not keep up with their rate, and changes from a closed loop to an open one.
+pub fn compare_changes<'a>(
     run: &Run,
     trials: &[TrialSummary],
     pairs: impl IntoIterator<Item = (&'a Levels, &'a Levels)>,
 ) -> Vec<CellChange<'a>> {
     let mut of_cell: BTreeMap<&Levels, TrialsByRepetition> = BTreeMap::new();
-    for trial in cells::counted(trials) {
+    for trial in cells::select_counted(trials) {
         let cell = of_cell.entry(&trial.levels).or_default();
         cell.is_open |= is_open(trial);
-        cell.is_behind |= OpenLoopView::from_trial(trial).is_some_and(|open| !open.kept_up);
+        cell.is_behind |= is_behind(trial);
         cell.trials.insert(trial.repetition, Counted::from_trial(trial));
     }
     let mut places = Vec::new();
@@ -51,7 +47,7 @@ pub fn changes<'a>(
             continue;
         }
         for subject in compare::subjects_of(run, old.is_open) {
-            let case = case(run, (from, to), subject, (old, new));
+            let case = build_case(run, (from, to), subject, (old, new));
             if case.sample.size() > 0 {
                 places.push((from, to));
                 cases.push(case);
@@ -63,7 +59,6 @@ pub fn changes<'a>(
     places.into_iter().zip(judged).map(change).collect()
 }
 
-/// The trials of a cell that count, by their repetition.
 #[derive(Default)]
 struct TrialsByRepetition<'a> {
     trials: BTreeMap<u32, Counted<'a>>,
@@ -71,33 +66,31 @@ struct TrialsByRepetition<'a> {
     is_behind: bool,
 }
 
-fn case(
+fn build_case(
     run: &Run,
     (from, to): (&Levels, &Levels),
     subject: ComparisonSubject<'_>,
     (old, new): (&TrialsByRepetition<'_>, &TrialsByRepetition<'_>),
 ) -> ComparisonCase {
     let level = |levels: &Levels| levels.get(&run.compare).cloned().unwrap_or_default();
-    let mut others = to.clone();
-    others.remove(&run.compare);
-    let comparison = compare::blank(run, subject, &others, &level(from), &level(to));
-    let figure = |trial: &Counted<'_>| subject.figure(trial, ComparedSpan::Window);
+    let others = to.without_factor(&run.compare);
+    let comparison = compare::start_comparison(run, subject, &others, &level(from), &level(to));
+    let figure = |trial: &Counted<'_>| subject.read_figure(trial, ComparedSpan::Window);
     let pair = |(repetition, trial): (&u32, &Counted<'_>)| {
         Some((figure(trial)?, figure(new.trials.get(repetition)?)?))
     };
     let pairs = old.trials.iter().filter_map(pair).collect();
     ComparisonCase {
         comparison,
-        unlike: answers::differ(run, from, to),
+        unlike: answers::answers_differ(run, from, to),
         sample: ComparisonSample::Paired(pairs),
     }
 }
 
-/// The 95 % interval of the geometric mean of a cell's trials, by their own spread; `None` of fewer than
-/// two, and of figures that have no logarithm.
-pub fn interval(values: &[f64]) -> Option<(f64, f64)> {
+/// The 95 % interval of the geometric mean of a cell's trials, by their own spread.
+pub fn estimate_interval(values: &[f64]) -> Option<(f64, f64)> {
     let against_one: Vec<(f64, f64)> = values.iter().map(|value| (1.0, *value)).collect();
-    let estimate = paired::ratio(&against_one, CONFIDENCE).ok()?;
+    let estimate = paired::estimate_ratio(&against_one, CONFIDENCE).ok()?;
     let ends = estimate.low.zip(estimate.high)?;
     (ends.0.is_finite() && ends.1.is_finite()).then_some(ends)
 }
@@ -109,10 +102,10 @@ mod tests {
     /// Three values whose logarithms are -1, 0 and 1: mean 0, deviation 1, t of 2 degrees 4.302653.
     #[test]
     fn an_interval_is_students_on_logarithms() {
-        let (low, high) = interval(&[1.0_f64.exp().recip(), 1.0, 1.0_f64.exp()]).unwrap();
+        let (low, high) = estimate_interval(&[1.0_f64.exp().recip(), 1.0, 1.0_f64.exp()]).unwrap();
         let half = 4.302_653 / 3.0_f64.sqrt();
         assert!((high.ln() - half).abs() < 1e-5 && (low.ln() + half).abs() < 1e-5, "{low} {high}");
-        assert_eq!(interval(&[1.0]), None);
-        assert_eq!(interval(&[0.0, 1.0]), None);
+        assert_eq!(estimate_interval(&[1.0]), None);
+        assert_eq!(estimate_interval(&[0.0, 1.0]), None);
     }
 }

@@ -1,27 +1,24 @@
-//! Compares the levels of the compared factor, in pairs inside blocks.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::measure::LEAST_OPERATIONS;
 use bakeoff_results::{
-    ALL_OPERATIONS, FigureOfMerit, Levels, OperationSummary, Run, Scope, TrialSummary,
+    ALL_OPERATIONS, CellLevels, FigureOfMerit, Levels, OperationSummary, Run, Scope, TrialSummary,
 };
-use bakeoff_stats::serial::{self, Serial};
+use bakeoff_stats::serial::{self, SerialCorrelation};
 use bakeoff_stats::steady::Steadiness;
 
 use crate::answers;
-use crate::cells::{Rank, rank};
+use crate::attempts::Attempts;
+use crate::cells::{Rank, rank_levels};
 use crate::comparison::{Comparison, OtherwiseCounted, Verdict, put_otherwise};
-use crate::document::Attempts;
-use crate::open_loop::{OpenLoopView, is_open};
+use crate::open_loop::{is_behind, is_open};
+use crate::processor_waits::ProcessorWait;
 use crate::span::ComparedSpan;
 use crate::steady::rounds;
 use crate::total::{Total, seconds_a_unit};
 use crate::verdict::{ComparisonCase, ComparisonSample, JudgingRule, OperationFigure, judge};
-use crate::waits::ProcessorWait;
 
-/// A trial that counts, and what all its figures have in common: looked up once, however many of them are
-/// compared.
+/// A trial that counts, with the facts that all its figures share, looked up once.
 #[derive(Clone, Copy)]
 pub(crate) struct Counted<'a> {
     trial: &'a TrialSummary,
@@ -31,7 +28,6 @@ pub(crate) struct Counted<'a> {
 }
 
 impl<'a> Counted<'a> {
-    /// Of one trial.
     pub fn from_trial(trial: &'a TrialSummary) -> Self {
         Self {
             trial,
@@ -42,34 +38,25 @@ impl<'a> Counted<'a> {
     }
 }
 
-/// Blocks that differ in nothing but the repetition.
 #[derive(Default)]
 struct BlockGroup<'a> {
-    /// The compared factor's levels that were run or tried, in the plan's order.
     levels: BTreeSet<(Rank, &'a str)>,
-    /// For each block, the trials that count, by level.
     blocks: BTreeMap<u32, BTreeMap<&'a str, Counted<'a>>>,
-    /// Whether operations were due at a rate in some trial: then that rate is given, and only their times
-    /// can be compared.
+    /// In an open loop the rate is given, so only times can be compared.
     is_open: bool,
     /// For each block, its latest attempt and the levels that ended in it, well or not.
     ended: BTreeMap<u32, (u32, BTreeSet<&'a str>)>,
 }
 
-/// How far a condition came.
 #[derive(Clone)]
 pub(crate) struct ConditionProgress {
-    /// The levels of all factors but the compared one.
     pub levels: Levels,
-    /// How many blocks were run to their end.
     pub blocks: u32,
-    /// How many of these are compared.
     pub judged_at: u32,
 }
 
 impl<'a> BlockGroup<'a> {
-    /// Notes that a trial has ended.
-    fn end(&mut self, row: &'a TrialSummary, level: &'a str) {
+    fn note_ended(&mut self, row: &'a TrialSummary, level: &'a str) {
         let (attempt, levels) = self.ended.entry(row.block).or_default();
         if row.attempt > *attempt {
             (*attempt, *levels) = (row.attempt, BTreeSet::new());
@@ -79,27 +66,25 @@ impl<'a> BlockGroup<'a> {
         }
     }
 
-    /// What its levels are compared at.
-    fn subjects(&self, run: &'a Run) -> Vec<ComparisonSubject<'a>> {
+    fn list_subjects(&self, run: &'a Run) -> Vec<ComparisonSubject<'a>> {
         subjects_of(run, self.is_open)
     }
 
-    /// Whether trials of a level count, and an operation is among what their clients did.
-    fn has(&self, level: &str, operation: &str) -> bool {
+    fn has_operation(&self, level: &str, operation: &str) -> bool {
         let mut trials = self.blocks.values().filter_map(|block| block.get(level));
         let has = |view: &OperationSummary| view.name == operation || operation == ALL_OPERATIONS;
         trials.any(|counted| counted.trial.operations.iter().any(has))
     }
 
-    /// Whether trials of a level count, and an operation is in none of them: there is nothing to hold
-    /// against anything, however many blocks are run.
-    fn lacks(&self, level: &str, operation: &str) -> bool {
+    /// Whether trials of a level count, but none has the operation: more blocks will not change
+    /// that.
+    fn lacks_operation(&self, level: &str, operation: &str) -> bool {
         let counts = self.blocks.values().any(|block| block.contains_key(level));
-        counts && !self.has(level, operation)
+        counts && !self.has_operation(level, operation)
     }
 
-    /// Leaves of a run that is judged at looks what the last look has: so that a word is never read
-    /// between two looks, when a run is stopped or watched there.
+    /// In a run that is judged at looks, keeps the blocks of the last look. So nobody reads a
+    /// verdict between two looks, when a run is stopped or watched there.
     fn judge_at_last_look(&mut self, run: &Run) -> (u32, u32) {
         let all = self.levels.len();
         let whole = self.ended.iter().filter(|(_, (_, levels))| levels.len() == all);
@@ -115,32 +100,27 @@ impl<'a> BlockGroup<'a> {
     }
 }
 
-/// All comparisons, each list in the order of the workload's operations, then of the plan's factors.
-pub(crate) struct Compared {
-    /// Against the baseline or, where no trial of it that counts has the operation, against the first level
-    /// of which one has.
+pub(crate) struct ComparisonSets {
+    /// Against the baseline. Where no counted trial of it has the operation, against the first
+    /// level that has one.
     pub with_baseline: Vec<Comparison>,
     /// The other levels against each other, by their own pairs.
     pub between: Vec<Comparison>,
-    /// A level with itself under an alias (`sqlite@again`).
+    /// A level against its alias (`sqlite@again`).
     pub noise: Vec<Comparison>,
-    /// The conditions, in the plan's order.
     pub conditions: Vec<ConditionProgress>,
-    /// Where enough blocks were run, how the ratios of successive ones hang together, with the levels.
-    pub serial: Vec<(Levels, Serial)>,
+    /// How the ratios of successive blocks correlate, where there are enough blocks.
+    pub serial: Vec<(Levels, SerialCorrelation)>,
 }
 
-/// What levels are compared at, and by.
 #[derive(Clone, Copy)]
 pub(crate) struct ComparisonSubject<'a> {
-    /// An operation, or all of them.
     operation: &'a str,
     merit: FigureOfMerit,
 }
 
 impl ComparisonSubject<'_> {
-    /// What one trial has of it.
-    pub(crate) fn figure(
+    pub(crate) fn read_figure(
         self,
         counted: &Counted<'_>,
         span: ComparedSpan,
@@ -173,15 +153,15 @@ impl ComparisonSubject<'_> {
     }
 }
 
-/// Whether a trial has fewer operations of a kind than it asks for itself, as where syncs come in rounds.
+/// If syncs come in rounds, the trial itself asks for more operations.
 fn has_too_few(trial: &TrialSummary) -> bool {
     let least = trial.measures.get(&LEAST_OPERATIONS, &Scope::Clients);
     let fewest = trial.operations.iter().map(|view| view.count).min();
     least.zip(fewest).is_some_and(|(least, fewest)| (fewest as f64) < least)
 }
 
-/// What levels are compared at: each operation by its time, or all together by a rate; where operations
-/// are due at a rate, that is given, and it is their times.
+/// The subjects by which levels are compared: each operation by its time, or all together by a
+/// rate. In an open loop always times, since the rate is given.
 pub(crate) fn subjects_of(run: &Run, is_open: bool) -> Vec<ComparisonSubject<'_>> {
     let merit = if is_open { FigureOfMerit::Time } else { run.figure_of_merit };
     let operations = run.operations.iter().map(|operation| ComparisonSubject { operation, merit });
@@ -191,29 +171,25 @@ pub(crate) fn subjects_of(run: &Run, is_open: bool) -> Vec<ComparisonSubject<'_>
     }
 }
 
-/// What two levels are held against each other for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     Baseline,
-    /// With a level that measures the harness.
     Harness,
     Between,
 }
 
-/// The trials of a run as they are compared: found once, whichever part of them is compared.
 pub(crate) struct Groups<'a> {
     all: BTreeMap<(Rank, Levels), BlockGroup<'a>>,
     conditions: Vec<ConditionProgress>,
 }
 
 impl<'a> Groups<'a> {
-    /// Of all trials, of which `counted` count.
     pub fn from_trials(
         run: &Run,
         rows: impl IntoIterator<Item = &'a TrialSummary>,
         counted: &[&'a TrialSummary],
     ) -> Self {
-        let mut all = groups(run, rows, counted);
+        let mut all = group_blocks(run, rows, counted);
         let conditions = all.iter_mut().map(|((_, levels), group)| {
             let (blocks, judged_at) = group.judge_at_last_look(run);
             ConditionProgress { levels: levels.clone(), blocks, judged_at }
@@ -224,21 +200,20 @@ impl<'a> Groups<'a> {
 
     /// All comparisons of a run, by this part of its trials.
     ///
-    /// A level's noise is judged first, and alone. All pairs of levels, at all operations and settings,
-    /// are then one family: a summary counts over all of them. What is held against the harness is in no
-    /// summary, and a family of its own.
-    ///
-    /// A run that goes on until it is decided is judged at looks: see [`Rule`].
-    pub fn compared(&self, run: &Run, span: ComparedSpan) -> Compared {
-        let noise = noise(run, &self.all, span);
+    /// The noise of a level is judged first, as a family of its own. All pairs of levels, at all
+    /// operations and settings, are one family, since a summary counts over all of them.
+    /// Comparisons with the harness are in no summary, and a third family. A run that goes on until
+    /// it is decided is judged at looks: see [`JudgingRule`].
+    pub fn compare_levels(&self, run: &Run, span: ComparedSpan) -> ComparisonSets {
+        let noise = compare_aliases(run, &self.all, span);
         let floors = Floors::from_noise(&noise);
         let mut cases: Vec<(Purpose, ComparisonCase)> = Vec::new();
-        for (subject, others, group) in subjects(run, &self.all) {
-            for (purpose, baseline, level) in pairings(run, group, subject.operation) {
+        for (subject, others, group) in collect_subjects(run, &self.all) {
+            for (purpose, baseline, level) in pair_levels(run, group, subject.operation) {
                 let floor = floors.of_pair(subject.operation, others, [baseline, level]);
                 let comparison = Comparison {
                     noise_floor: floor,
-                    ..blank(run, subject, others, baseline, level)
+                    ..start_comparison(run, subject, others, baseline, level)
                 };
                 cases.push((
                     purpose,
@@ -248,7 +223,8 @@ impl<'a> Groups<'a> {
         }
         let (harness, contenders): (Vec<_>, Vec<_>) =
             cases.into_iter().partition(|(purpose, _)| *purpose == Purpose::Harness);
-        let serial = contenders.iter().filter_map(|(_, case)| case.serial()).collect();
+        let serial =
+            contenders.iter().filter_map(|(_, case)| case.test_serial_correlation()).collect();
         let (mut with_baseline, mut between) = (Vec::new(), Vec::new());
         for family in [contenders, harness] {
             let (purposes, family): (Vec<Purpose>, Vec<ComparisonCase>) =
@@ -264,12 +240,11 @@ impl<'a> Groups<'a> {
         }
         sort(run, &mut with_baseline);
         let conditions = self.conditions.clone();
-        Compared { with_baseline, between, noise, conditions, serial }
+        ComparisonSets { with_baseline, between, noise, conditions, serial }
     }
 }
 
-impl Compared {
-    /// Fills in what each comparison would say as `others` have it.
+impl ComparisonSets {
     pub fn put_otherwise(
         &mut self,
         others: &Self,
@@ -282,16 +257,16 @@ impl Compared {
     }
 }
 
-/// All comparisons with the trials that were measured and set aside among those that count, each attempt a
-/// block of its own. `None` where there are none, and in a run that is judged at looks, which are of blocks
-/// that count.
+/// All comparisons with the measured trials that were set aside among those that count, each
+/// attempt as a block of its own. `None` where there are none, and in a run that is judged at
+/// looks.
 pub(crate) fn with_set_aside(
     run: &Run,
     trials: &[TrialSummary],
     counted: &[&TrialSummary],
-) -> Option<Compared> {
+) -> Option<ComparisonSets> {
     let attempts = Attempts::from_trials(trials);
-    let is_aside = |trial: &&TrialSummary| attempts.set_aside(trial) && !trial.failed();
+    let is_aside = |trial: &&TrialSummary| attempts.set_aside(trial) && !trial.has_failed();
     let last = trials.iter().map(|trial| trial.block).max()?;
     let mut numbers: BTreeMap<(u32, u32), u32> = BTreeMap::new();
     let aside: Vec<TrialSummary> = trials
@@ -309,61 +284,55 @@ pub(crate) fn with_set_aside(
     let all: Vec<&TrialSummary> = counted.iter().copied().chain(&aside).collect();
     Some(
         Groups::from_trials(run, trials.iter().chain(&aside), &all)
-            .compared(run, ComparedSpan::Window),
+            .compare_levels(run, ComparedSpan::Window),
     )
 }
 
-/// All comparisons of a run, by the means of the trials' windows.
-pub(crate) fn all<'a>(
+pub(crate) fn compare_all<'a>(
     run: &Run,
     rows: impl IntoIterator<Item = &'a TrialSummary>,
     counted: &[&'a TrialSummary],
-) -> Compared {
-    Groups::from_trials(run, rows, counted).compared(run, ComparedSpan::Window)
+) -> ComparisonSets {
+    Groups::from_trials(run, rows, counted).compare_levels(run, ComparedSpan::Window)
 }
 
-/// Back into the order of operations and of the plan's factors.
 fn sort(run: &Run, comparisons: &mut [Comparison]) {
     comparisons.sort_by_cached_key(|it| {
-        let mut levels = it.levels.clone();
-        let others = rank(run, &levels);
-        levels.insert(it.factor.clone(), it.level.clone());
-        (position(run, &it.operation), others, it.levels.clone(), rank(run, &levels))
+        let others = rank_levels(run, &it.levels);
+        let cell = rank_levels(run, &it.cell_at(&it.level));
+        (find_position(run, &it.operation), others, it.levels.clone(), cell)
     });
 }
 
-/// Where an operation stands in the workload; all of them together come last.
-fn position(run: &Run, operation: &str) -> usize {
+fn find_position(run: &Run, operation: &str) -> usize {
     run.operations.iter().position(|name| name == operation).unwrap_or(usize::MAX)
 }
 
-/// What is compared where, in the order of the workload's operations, then of the groups.
-fn subjects<'a>(
+fn collect_subjects<'a>(
     run: &'a Run,
     groups: &'a BTreeMap<(Rank, Levels), BlockGroup<'a>>,
 ) -> Vec<(ComparisonSubject<'a>, &'a Levels, &'a BlockGroup<'a>)> {
     let of = |((_, others), group): (&'a (Rank, Levels), &'a BlockGroup<'a>)| {
-        group.subjects(run).into_iter().map(move |subject| (subject, others, group))
+        group.list_subjects(run).into_iter().map(move |subject| (subject, others, group))
     };
     let mut all: Vec<_> = groups.iter().flat_map(of).collect();
-    all.sort_by_key(|(subject, ..)| position(run, subject.operation));
+    all.sort_by_key(|(subject, ..)| find_position(run, subject.operation));
     all
 }
 
-/// Each level that was entered twice against itself.
-fn noise(
+fn compare_aliases(
     run: &Run,
     groups: &BTreeMap<(Rank, Levels), BlockGroup>,
     span: ComparedSpan,
 ) -> Vec<Comparison> {
     let mut noise = Vec::new();
-    for (subject, others, group) in subjects(run, groups) {
+    for (subject, others, group) in collect_subjects(run, groups) {
         for (_, level) in &group.levels {
-            let Some(base) = run.alias(&run.compare, level) else { continue };
-            if [base, *level].iter().any(|level| group.lacks(level, subject.operation)) {
+            let Some(base) = run.resolve_alias(&run.compare, level) else { continue };
+            if [base, *level].iter().any(|level| group.lacks_operation(level, subject.operation)) {
                 continue;
             }
-            let comparison = blank(run, subject, others, base, level);
+            let comparison = start_comparison(run, subject, others, base, level);
             noise.extend(judge(
                 vec![ComparisonCase::from_group(run, comparison, subject, group, span)],
                 JudgingRule::Once,
@@ -373,11 +342,10 @@ fn noise(
     noise
 }
 
-/// Of fewer blocks the interval of a level against itself is too wide to be a floor: it would take most
-/// verdicts away, right and wrong ones alike. There it is a check alone, which is told in a warning.
+/// With fewer blocks the interval of a level against itself is too wide to be a floor: it would
+/// take away most verdicts, right and wrong ones. Then it is only a check, told in a warning.
 const FLOOR_BLOCKS: u32 = 5;
 
-/// How far a level that was entered twice seems to be from itself.
 struct Floors<'a>(&'a [Comparison]);
 
 impl<'a> Floors<'a> {
@@ -385,8 +353,8 @@ impl<'a> Floors<'a> {
         Self(noise)
     }
 
-    /// Of a pair that holds the level that was entered twice, at the same operation and setting; `None`
-    /// for any other pair: how uneven one level is says nothing of two others.
+    /// Only for a pair that holds the level entered twice: how uneven one level is says nothing of
+    /// two others.
     fn of_pair(&self, operation: &str, others: &Levels, pair: [&str; 2]) -> Option<f64> {
         let here = |it: &&Comparison| {
             it.operation == operation
@@ -394,12 +362,11 @@ impl<'a> Floors<'a> {
                 && it.blocks >= FLOOR_BLOCKS
                 && pair.contains(&&*it.baseline)
         };
-        self.0.iter().filter(here).filter_map(Comparison::apart).reduce(f64::max)
+        self.0.iter().filter(here).filter_map(Comparison::distance_from_itself).reduce(f64::max)
     }
 }
 
-/// A comparison of which nothing is known.
-pub(crate) fn blank(
+pub(crate) fn start_comparison(
     run: &Run,
     subject: ComparisonSubject<'_>,
     others: &Levels,
@@ -408,7 +375,7 @@ pub(crate) fn blank(
 ) -> Comparison {
     Comparison {
         operation: subject.operation.to_owned(),
-        metric: subject.merit.metric().to_owned(),
+        metric: subject.merit.metric_name().to_owned(),
         factor: run.compare.clone(),
         levels: others.clone(),
         baseline: baseline.to_owned(),
@@ -430,17 +397,17 @@ pub(crate) fn blank(
     }
 }
 
-/// Which levels are held against each other at an operation, the baseline of each pair first.
-fn pairings<'a>(
+/// The pairs of levels to compare at an operation, the baseline of each pair first.
+fn pair_levels<'a>(
     run: &'a Run,
     group: &BlockGroup<'a>,
     operation: &str,
 ) -> Vec<(Purpose, &'a str, &'a str)> {
-    let is_harness = |level: &str| run.compare == "engine" && !run.stores(level);
-    let baseline = baseline(run, group, operation);
+    let is_harness = |level: &str| run.is_harness(level);
+    let baseline = choose_baseline(run, group, operation);
     let levels = group.levels.iter().map(|(_, level)| *level);
     let others: Vec<&str> = levels
-        .filter(|level| *level != baseline && run.alias(&run.compare, level).is_none())
+        .filter(|level| *level != baseline && run.resolve_alias(&run.compare, level).is_none())
         .collect();
     let mut pairings = Vec::new();
     for (at, level) in others.iter().enumerate() {
@@ -455,50 +422,45 @@ fn pairings<'a>(
             pairings.extend(after.map(|later| (Purpose::Between, *level, *later)));
         }
     }
-    let lacks = |level: &str| group.lacks(level, operation);
+    let lacks = |level: &str| group.lacks_operation(level, operation);
     pairings.retain(|(_, baseline, level)| !lacks(baseline) && !lacks(level));
     pairings
 }
 
-/// What a group's levels are held against at an operation.
-fn baseline<'a>(run: &'a Run, group: &BlockGroup<'a>, operation: &str) -> &'a str {
-    let counts = |level: &str| group.has(level, operation);
+fn choose_baseline<'a>(run: &'a Run, group: &BlockGroup<'a>, operation: &str) -> &'a str {
+    let counts = |level: &str| group.has_operation(level, operation);
     let levels = group.levels.iter().map(|(_, level)| *level);
     let mut with_trials =
-        levels.filter(|level| run.alias(&run.compare, level).is_none() && counts(level));
+        levels.filter(|level| run.resolve_alias(&run.compare, level).is_none() && counts(level));
     match with_trials.next() {
         Some(first) if !counts(&run.baseline) => first,
         _ => &run.baseline,
     }
 }
 
-/// The trials, by the levels of all factors but the compared one. Of a cell that did not keep up
-/// with its rate none is compared: its times say how long the trials were.
-fn groups<'a>(
+/// The trials, by the levels of all factors but the compared one. A cell that did not keep up with
+/// its rate is left out: its times say how long the trials were.
+fn group_blocks<'a>(
     run: &Run,
     rows: impl IntoIterator<Item = &'a TrialSummary>,
     counted: &[&'a TrialSummary],
 ) -> BTreeMap<(Rank, Levels), BlockGroup<'a>> {
     let key = |row: &TrialSummary| {
-        let mut others = row.levels.clone();
-        others.remove(&run.compare);
-        (rank(run, &others), others)
+        let others = row.levels.without_factor(&run.compare);
+        (rank_levels(run, &others), others)
     };
     let mut groups: BTreeMap<(Rank, Levels), BlockGroup> = BTreeMap::new();
     for row in rows {
         if let Some(level) = row.levels.get(&run.compare) {
-            let place = rank(run, &row.levels);
+            let place = rank_levels(run, &row.levels);
             let group = groups.entry(key(row)).or_default();
             group.levels.insert((place, level));
             group.is_open |= is_open(row);
-            group.end(row, level);
+            group.note_ended(row, level);
         }
     }
-    let behind: BTreeSet<&Levels> = counted
-        .iter()
-        .filter(|trial| OpenLoopView::from_trial(trial).is_some_and(|open| !open.kept_up))
-        .map(|trial| &trial.levels)
-        .collect();
+    let behind: BTreeSet<&Levels> =
+        counted.iter().filter(|trial| is_behind(trial)).map(|trial| &trial.levels).collect();
     for &row in counted.iter().filter(|trial| !behind.contains(&trial.levels)) {
         if let Some(level) = row.levels.get(&run.compare) {
             let group = groups.entry(key(row)).or_default();
@@ -510,7 +472,6 @@ fn groups<'a>(
 }
 
 impl ComparisonCase {
-    /// With the figures of the baseline and of the level in every block that has both.
     fn from_group(
         run: &Run,
         comparison: Comparison,
@@ -518,7 +479,7 @@ impl ComparisonCase {
         group: &BlockGroup,
         span: ComparedSpan,
     ) -> Self {
-        let of = |counted: &Counted<'_>| subject.figure(counted, span);
+        let of = |counted: &Counted<'_>| subject.read_figure(counted, span);
         let pair = |block: &BTreeMap<&str, Counted<'_>>| {
             let baseline = of(block.get(comparison.baseline.as_str())?)?;
             Some((baseline, of(block.get(comparison.level.as_str())?)?))
@@ -528,16 +489,12 @@ impl ComparisonCase {
         Self { comparison, unlike, sample: ComparisonSample::Paired(pairs) }
     }
 
-    /// How the ratios of successive blocks hang together.
-    fn serial(&self) -> Option<(Levels, Serial)> {
+    fn test_serial_correlation(&self) -> Option<(Levels, SerialCorrelation)> {
         let log = |(baseline, level): &(OperationFigure, OperationFigure)| {
             (level.cost_s / baseline.cost_s).ln()
         };
         let ComparisonSample::Paired(pairs) = &self.sample else { return None };
-        let serial = serial::lag1(&pairs.iter().map(log).collect::<Vec<_>>())?;
-        let Comparison { levels, factor, level, .. } = &self.comparison;
-        let mut levels = levels.clone();
-        levels.insert(factor.clone(), level.clone());
-        Some((levels, serial))
+        let serial = serial::correlate_lag1(&pairs.iter().map(log).collect::<Vec<_>>())?;
+        Some((self.comparison.cell_at(&self.comparison.level), serial))
     }
 }

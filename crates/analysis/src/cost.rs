@@ -1,4 +1,4 @@
-//! What the clients' work cost: raw sums, so that trials can be added up, and the figures that
+//! The cost of the clients' work: raw sums, so that trials can be added up, and the figures that
 //! follow from them.
 
 use bakeoff_results::measure::{COMMITS, CPU, OPERATIONS, PAYLOAD, SYNCS, WORK_WRITTEN};
@@ -8,63 +8,53 @@ use serde::{Deserialize, Serialize};
 /// Processor seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cpu {
-    /// What bakeoff's own clients used.
     pub client: f64,
-    /// What the engine used: its calls and its own threads or processes.
+    /// The engine's calls and its own threads or processes.
     pub engine: f64,
-    /// What it used in the drain; `None` where that was not counted.
     pub engine_drain: Option<f64>,
-    /// What the virtual disk's daemon used, its model of the neighbours among it; `None` without one.
+    /// The virtual disk's daemon, including its model of the neighbours.
     pub disk_daemon: Option<f64>,
-    /// What neighbours on the machine's own disk used; `None` without any.
+    /// Neighbours on the machine's own disk.
     pub neighbours: Option<f64>,
 }
 
-/// What the clients did over the whole time that they ran, and what it cost.
+/// The clients' work over the whole time that they ran, and its cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkCost {
-    /// Operations that ended, those with an error among them.
+    /// With those that ended in an error.
     pub operations: u64,
-    /// Transactions that changed a row and were committed; `None` for work that has none.
     pub commits: Option<u64>,
     /// Bytes that these transactions wrote, as the application sees them: the parameters of their
-    /// inserts, upserts, updates and deletes, an integer being 8 bytes and a text its own.
+    /// inserts, upserts, updates and deletes. An integer has 8 bytes, a text its own.
     pub application_bytes: Option<u64>,
-    /// Bytes that went to the device for them, those of the drain afterwards among them: what a
-    /// virtual disk's device was given, or the lesser of what the kernel counted for the engine's
-    /// processes and of what anybody wrote to the whole device. `None` for a server elsewhere.
+    /// Bytes that went to the device for them, including the drain: the bytes given to a virtual
+    /// disk's device, or the lesser of what the kernel counted for the engine's processes and for
+    /// the whole device.
     pub device_bytes: Option<u64>,
-    /// Processor seconds of the engine; `None` for a server elsewhere.
     pub engine_cpu_s: Option<f64>,
-    /// What was made durable; `None` where nobody could count it.
     pub syncs: Option<SyncCount>,
 }
 
-/// How often an engine synced something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyncCount {
-    /// Who counted.
     pub counted_by: SyncObserver,
-    /// How many.
     pub count: u64,
 }
 
-/// Who counts syncs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SyncObserver {
-    /// The virtual disk: each fsync, fdatasync and msync of a file in it, and each write through
-    /// a descriptor opened with `O_SYNC` or `O_DSYNC`.
+    /// Each fsync, fdatasync and msync of a file in the virtual disk, and each write through a
+    /// descriptor opened with `O_SYNC` or `O_DSYNC`.
     Disk,
-    /// The kernel's file system: the same, for the processes of the engine.
+    /// The same in the kernel's file system, for the processes of the engine.
     Kernel,
-    /// The device: flushes of its cache, whoever asked for them. A device without a volatile cache
-    /// needs none, several syncs can share one, and others use the device too.
+    /// Flushes of the device's cache, by any process. A device without a volatile cache needs none,
+    /// several syncs can share one, and other programs use the device too.
     Device,
 }
 
 impl SyncObserver {
-    /// Its name, as in the JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Disk => "disk",
@@ -80,7 +70,6 @@ impl SyncObserver {
 }
 
 impl WorkCost {
-    /// Of one trial; `None` where its operations were not counted.
     pub fn from_measures(measures: &Measures) -> Option<Self> {
         let count = |measure, scope| measures.get(measure, &scope).map(|value| value as u64);
         Some(Self {
@@ -93,30 +82,27 @@ impl WorkCost {
         })
     }
 
-    /// Write amplification: bytes that went to the device for each byte that the application
-    /// wrote.
+    /// Bytes that went to the device for each byte that the application wrote.
     pub fn write_amplification(&self) -> Option<f64> {
-        per(self.device_bytes? as f64, self.application_bytes?)
+        divide_by_count(self.device_bytes? as f64, self.application_bytes?)
     }
 
-    /// Syncs for each commit.
     pub fn syncs_per_commit(&self) -> Option<f64> {
-        per(self.syncs?.count as f64, self.commits?)
+        divide_by_count(self.syncs?.count as f64, self.commits?)
     }
 
-    /// Processor seconds of the engine for each operation.
     pub fn engine_cpu_per_operation_s(&self) -> Option<f64> {
-        per(self.engine_cpu_s?, self.operations)
+        divide_by_count(self.engine_cpu_s?, self.operations)
     }
 
-    /// Both together; what one of them doesn't know, or had counted by another, nobody knows.
+    /// A figure is `None` where one of the two lacks it, or had it counted by another observer.
     pub fn plus(&self, other: &Self) -> Self {
         let syncs = self.syncs.zip(other.syncs).filter(|(a, b)| a.counted_by == b.counted_by);
         Self {
             operations: self.operations.saturating_add(other.operations),
-            commits: sum(self.commits, other.commits),
-            application_bytes: sum(self.application_bytes, other.application_bytes),
-            device_bytes: sum(self.device_bytes, other.device_bytes),
+            commits: add_known(self.commits, other.commits),
+            application_bytes: add_known(self.application_bytes, other.application_bytes),
+            device_bytes: add_known(self.device_bytes, other.device_bytes),
             engine_cpu_s: self.engine_cpu_s.zip(other.engine_cpu_s).map(|(a, b)| a + b),
             syncs: syncs.map(|(a, b)| SyncCount { count: a.count.saturating_add(b.count), ..a }),
         }
@@ -124,8 +110,8 @@ impl WorkCost {
 }
 
 impl SyncCount {
-    /// By whoever knows best: a virtual disk and the kernel see each sync of the engine and nothing
-    /// else, a device sees flushes.
+    /// The best observer first: a virtual disk and the kernel see each sync of the engine and
+    /// nothing else.
     fn from_measures(measures: &Measures) -> Option<Self> {
         let counters = [
             (SyncObserver::Disk, Scope::Disk),
@@ -140,28 +126,21 @@ impl SyncCount {
     }
 }
 
-/// Both together, where both are known.
-fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+fn add_known(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     Some(one?.saturating_add(other?))
 }
 
-/// A sum for each of so many things; `None` for none of them.
-fn per(sum: f64, number: u64) -> Option<f64> {
+fn divide_by_count(sum: f64, number: u64) -> Option<f64> {
     (number > 0).then(|| sum / number as f64)
 }
 
-/// A cost with the figures that follow from it, as the JSON has it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "WorkCost")]
 pub struct CostView {
-    /// The sums.
     #[serde(flatten)]
     pub sums: WorkCost,
-    /// See [`WorkCost::write_amplification`].
     pub write_amplification: Option<f64>,
-    /// See [`WorkCost::syncs_per_commit`].
     pub syncs_per_commit: Option<f64>,
-    /// See [`WorkCost::engine_cpu_per_operation_s`].
     pub engine_cpu_per_operation_s: Option<f64>,
 }
 

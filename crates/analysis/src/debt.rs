@@ -1,63 +1,54 @@
-//! The debt of a trial: the work that its target had put off when the clients stopped, and the cost
-//! of doing it.
+//! The debt of a trial: the work that its target had put off when the clients stopped, and its
+//! cost.
 
 use bakeoff_results::measure::{
     COMMITS, DRAIN, DRAIN_CPU, DRAIN_CUT_OFF, DRAIN_WRITTEN, OPERATIONS, PAYLOAD, WRITTEN_BACK,
 };
-use bakeoff_results::{Measures, Scope, TrialSummary};
+use bakeoff_results::{CellLevels, Measures, OwnFactor, Scope, TrialSummary};
 use serde::{Deserialize, Serialize};
 
 use crate::groups;
-use crate::littles_law::concurrency;
+use crate::littles_law::find_concurrency;
 use crate::open_loop;
 
-/// What was left to write back after the trials of a cell, or after those of them that were drained: of
-/// several that follow one conditioning, the last alone is.
+/// The debt of a cell's drained trials. Of several that follow one conditioning, only the last is
+/// drained.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DebtView {
-    /// Mean seconds that it took, on the same disk beside the same neighbours.
+    /// Mean seconds of the drain, on the same disk beside the same neighbours.
     pub drain_s: f64,
-    /// How many trials' drains were cut off, so that the seconds are a lower bound: they took longer
-    /// than the clients had run.
+    /// How many drains were cut off, because they took longer than the clients had run. Then the
+    /// seconds are a lower bound.
     pub cut_off: u32,
-    /// Mean bytes that were written in it; `None` where they were not counted.
     pub bytes: Option<f64>,
-    /// Mean processor seconds of the engine in it; `None` where they were not counted.
     pub cpu_s: Option<f64>,
-    /// The clients' time an operation, all kinds together: clients × the time that they ran, the warm-up
-    /// among it, ÷ operations. `None` for an open loop, whose clients wait for work.
+    /// The clients' time for each operation: clients × the time that they ran, warm-up included, ÷
+    /// operations. `None` for an open loop.
     pub mean_s: Option<f64>,
-    /// The same with the debt: clients × (the time that they ran + the drain) ÷ operations.
+    /// Clients × (the time that they ran + the drain) ÷ operations.
     pub mean_with_debt_s: Option<f64>,
-    /// Whether it had written back nothing of what it owes in any trial, by its own counters: such
-    /// figures are those of a fresh database. `None` where that is not counted, where it neither wrote
-    /// anything back nor owed anything, where its clients committed no change, so that they put nothing off,
-    /// and where it was to be steady.
+    /// Whether it wrote back nothing of what it owes in any trial: such figures are those of a
+    /// fresh database. `None` where that is not counted, where nothing was owed or written back,
+    /// where no change was committed, and where the trial was meant to be steady.
     pub fresh: Option<bool>,
 }
 
-/// The figures of a trial that are summed up.
 struct TrialDebt {
     drain_s: f64,
     cut_off: bool,
     bytes: Option<f64>,
     cpu_s: Option<f64>,
-    /// The clients' time, and how many operations ended in it.
     clients: Option<(f64, f64)>,
     concurrency: f64,
-    /// `None` where the engine counts nothing of the kind.
-    paid: Option<Paid>,
+    paid: Option<PaymentEvidence>,
 }
 
-/// What an engine did of its put-off work while the clients ran.
 #[derive(Clone, Copy, PartialEq)]
-enum Paid {
-    /// Some of it.
+enum PaymentEvidence {
     Some,
-    /// None of it, and some was left.
     Nothing,
-    /// None of it, which says nothing: none that is known of was left, what was left is not of the clients'
-    /// work, or it was to be steady.
+    /// Nothing was paid, but nothing is known to have been left, what was left is not of the
+    /// clients' work, or the trial was meant to be steady.
     SaysNothing,
 }
 
@@ -65,14 +56,15 @@ impl TrialDebt {
     fn from_trial(trial: &TrialSummary) -> Option<Self> {
         let measures = &trial.measures;
         let of = |measure| measures.get(measure, &Scope::Trial);
-        let concurrency = concurrency(trial)?;
+        let concurrency = find_concurrency(trial)?;
         let operations = measures.get(&OPERATIONS, &Scope::Clients)?;
         let time = concurrency * trial.ran_s?;
-        let bytes = drained(measures);
-        // At its lasting level a window may lie between two payments: that says nothing of freshness.
-        let is_steady = trial.levels.get("state").is_some_and(|it| it.starts_with("steady"));
-        // After reads alone a drain may still write what an engine keeps for itself. Of files, a write
-        // that nobody has synced is no commit.
+        let bytes = sum_drained_bytes(measures);
+        // A steady window may lie between two payments: that says nothing of freshness.
+        let is_steady =
+            trial.levels.level(OwnFactor::State).is_some_and(|it| it.starts_with("steady"));
+        // After reads alone a drain may still write what an engine keeps for itself. For files, a
+        // write that nobody synced is no commit.
         let clients = |measure| measures.get(measure, &Scope::Clients);
         let only_read = clients(&COMMITS) == Some(0.0) && clients(&PAYLOAD).unwrap_or(0.0) == 0.0;
         let tells = !is_steady && !only_read;
@@ -84,23 +76,22 @@ impl TrialDebt {
             clients: (!open_loop::is_open(trial) && operations > 0.0).then_some((time, operations)),
             concurrency,
             paid: of(&WRITTEN_BACK).map(|written| match (written > 0.0, bytes) {
-                (true, _) => Paid::Some,
-                (false, Some(owed)) if owed > 0.0 && tells => Paid::Nothing,
-                (false, _) => Paid::SaysNothing,
+                (true, _) => PaymentEvidence::Some,
+                (false, Some(owed)) if owed > 0.0 && tells => PaymentEvidence::Nothing,
+                (false, _) => PaymentEvidence::SaysNothing,
             }),
         })
     }
 }
 
-/// Bytes that went to the device in a drain: by the virtual disk, or as the kernel counted them for
-/// the processes of all groups.
-fn drained(measures: &Measures) -> Option<f64> {
+/// By the virtual disk, or as the kernel counted for the processes of all groups.
+fn sum_drained_bytes(measures: &Measures) -> Option<f64> {
     let disk = measures.get(&DRAIN_WRITTEN, &Scope::Disk);
-    disk.or_else(|| groups::sum(measures, &DRAIN_WRITTEN))
+    disk.or_else(|| groups::sum_groups(measures, &DRAIN_WRITTEN))
 }
 
-/// Those of a cell's trials that were drained: of several that follow one conditioning, the last alone
-/// is, since a drain would undo what that has done. All, where none was.
+/// The trials that were drained. Of several that follow one conditioning only the last is, since a
+/// drain would undo it. All trials, where none was drained.
 pub(crate) fn drained_of<'a>(trials: &[&'a TrialSummary]) -> Vec<&'a TrialSummary> {
     let was = |trial: &&TrialSummary| trial.measures.get(&DRAIN, &Scope::Trial).is_some();
     let drained: Vec<&TrialSummary> = trials.iter().copied().filter(was).collect();
@@ -108,7 +99,6 @@ pub(crate) fn drained_of<'a>(trials: &[&'a TrialSummary]) -> Vec<&'a TrialSummar
 }
 
 impl DebtView {
-    /// Of those trials of a cell that were drained; `None` where it is not known of each.
     pub(crate) fn of_cell(trials: &[&TrialSummary]) -> Option<Self> {
         let drained = drained_of(trials);
         let debts: Vec<TrialDebt> =
@@ -123,7 +113,7 @@ impl DebtView {
             .map(|all| all.iter().fold((0.0, 0.0), |sum, it| (sum.0 + it.0, sum.1 + it.1)))
             .unzip();
         let drains: f64 = debts.iter().map(|it| it.concurrency * it.drain_s).sum();
-        let paid: Option<Vec<Paid>> = debts.iter().map(|it| it.paid).collect();
+        let paid: Option<Vec<PaymentEvidence>> = debts.iter().map(|it| it.paid).collect();
         Some(Self {
             drain_s: mean(|it| Some(it.drain_s))?,
             cut_off: debts.iter().filter(|it| it.cut_off).count() as u32,
@@ -131,15 +121,15 @@ impl DebtView {
             cpu_s: mean(|it| it.cpu_s),
             mean_s: time.zip(operations).map(|(time, operations)| time / operations),
             mean_with_debt_s: time.zip(operations).map(|(time, number)| (time + drains) / number),
-            fresh: paid.and_then(|paid| fresh(&paid)),
+            fresh: paid.and_then(|paid| is_fresh(&paid)),
         })
     }
 }
 
-/// Whether a cell's trials paid nothing; `None` where none of them had anything to pay.
-fn fresh(paid: &[Paid]) -> Option<bool> {
-    let had: Vec<&Paid> = paid.iter().filter(|it| **it != Paid::SaysNothing).collect();
-    (!had.is_empty()).then(|| had.iter().all(|it| **it == Paid::Nothing))
+fn is_fresh(paid: &[PaymentEvidence]) -> Option<bool> {
+    let had: Vec<&PaymentEvidence> =
+        paid.iter().filter(|it| **it != PaymentEvidence::SaysNothing).collect();
+    (!had.is_empty()).then(|| had.iter().all(|it| **it == PaymentEvidence::Nothing))
 }
 
 #[cfg(test)]
@@ -147,27 +137,14 @@ mod tests {
     use bakeoff_results::measure::CONCURRENCY;
 
     use super::*;
+    use crate::tests::trial_at;
 
     fn trial(drain_s: f64, operations: f64) -> TrialSummary {
         let mut measures = Measures::default();
         measures.set(&CONCURRENCY, Scope::Clients, 4.0);
         measures.set(&OPERATIONS, Scope::Clients, operations);
         measures.set(&DRAIN, Scope::Trial, drain_s);
-        TrialSummary {
-            repetition: 0,
-            block: 0,
-            attempt: 0,
-            order: 0,
-            levels: Default::default(),
-            started_s: 0.0,
-            ran_s: Some(10.0),
-            window_s: Some((1.0, 10.0)),
-            operations: Vec::new(),
-            measures,
-            warnings: Vec::new(),
-            valid: true,
-            reason: None,
-        }
+        trial_at(&[], measures)
     }
 
     fn of(trials: &[TrialSummary]) -> Option<DebtView> {

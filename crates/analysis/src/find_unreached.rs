@@ -1,73 +1,65 @@
-//! Finds the limits that a run set and never reached.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::measure::{FLUSHES, OPERATIONS, READS, WRITES};
-use bakeoff_results::{Measure, Run, Scope, TrialSummary};
+use bakeoff_results::{CellLevels, DurabilityLevel, Measure, OwnFactor, Run, Scope, TrialSummary};
 
 use crate::document::CellView;
-use crate::littles_law::concurrency;
+use crate::littles_law::find_concurrency;
 use crate::open_loop::is_open;
-use crate::unreached::Unreached;
+use crate::unreached::UnreachedLimit;
 
-/// Below this part of a limit its memory was never short.
+/// Memory was short from this share of its limit on.
 const SHORT: f64 = 0.9;
 
-/// Fewer requests for each operation, and the clients' work never went to the disk.
+/// With fewer requests for each operation, the clients' work never went to the disk.
 const REQUESTS: f64 = 0.01;
 
-/// All limits of a run that were not reached, a level each.
 pub(crate) fn find_unreached(
     run: &Run,
     cells: &[CellView],
     counted: &[&TrialSummary],
-) -> Vec<Unreached> {
-    let levels = |factor: &str| -> Vec<&str> {
-        let known = run.factors.iter().find(|(name, _)| name == factor);
-        let levels = known.into_iter().flat_map(|(_, levels)| levels).map(String::as_str);
-        levels.filter(|level| run.alias(factor, level).is_none()).collect()
-    };
-    let memory = levels("memory").into_iter().filter_map(|it| memory(run, cells, it));
-    let disks = levels("disk");
+) -> Vec<UnreachedLimit> {
+    let levels = |factor: OwnFactor| -> Vec<&str> { run.base_levels(factor.as_str()).collect() };
+    let memory = levels(OwnFactor::Memory)
+        .into_iter()
+        .filter_map(|it| find_unreached_memory(run, cells, it));
+    let disks = levels(OwnFactor::Disk);
     let is_told = |level: &&str| *level != "host" && (disks.len() > 1 || is_array(level));
     let told: Vec<&str> = disks.iter().copied().filter(is_told).collect();
     let reads = told.iter().filter(|level| {
-        has_none(counted, "disk", level, &[&READS]) && !has_none(counted, "disk", level, &[&WRITES])
+        let has_none = |requests| has_none(counted, OwnFactor::Disk, level, &[requests]);
+        has_none(&READS) && !has_none(&WRITES)
     });
-    let reads = reads.map(|level| Unreached::DiskReads { level: (*level).to_owned() });
+    let reads = reads.map(|level| UnreachedLimit::DiskReads { level: (*level).to_owned() });
     let arrays = told.iter().filter(|level| is_array(level) && has_one_client(counted, level));
-    let arrays = arrays.map(|level| Unreached::OneClientOnArray { level: (*level).to_owned() });
-    let neighbours = levels("neighbours").into_iter().filter(|level| {
-        *level != "0" && has_none(counted, "neighbours", level, &[&READS, &WRITES, &FLUSHES])
+    let arrays =
+        arrays.map(|level| UnreachedLimit::OneClientOnArray { level: (*level).to_owned() });
+    let neighbours = levels(OwnFactor::Neighbours).into_iter().filter(|level| {
+        let requests = [&READS, &WRITES, &FLUSHES];
+        *level != "0" && has_none(counted, OwnFactor::Neighbours, level, &requests)
     });
-    let neighbours = neighbours.map(|level| Unreached::Neighbours { level: level.to_owned() });
-    let rate = rate(run, cells).map(|level| Unreached::Rate { level });
+    let neighbours = neighbours.map(|level| UnreachedLimit::Neighbours { level: level.to_owned() });
+    let rate = find_unreached_rate(run, cells).map(|level| UnreachedLimit::Rate { level });
     memory.chain(reads).chain(arrays).chain(neighbours).chain(rate).collect()
 }
 
-/// Whether a disk is an array of several.
 fn is_array(level: &str) -> bool {
     level.starts_with("raid10:")
 }
 
-/// The trials at a level of a factor.
 fn at_level<'a>(
     counted: &'a [&'a TrialSummary],
-    factor: &'a str,
+    factor: OwnFactor,
     level: &'a str,
 ) -> impl Iterator<Item = &'a TrialSummary> + Clone {
-    counted
-        .iter()
-        .copied()
-        .filter(move |trial| trial.levels.get(factor).is_some_and(|it| it == level))
+    counted.iter().copied().filter(move |trial| trial.levels.is_at(factor, level))
 }
 
-/// The level of memory, where no group of any of its cells came near its limit.
-fn memory(run: &Run, cells: &[CellView], level: &str) -> Option<Unreached> {
+fn find_unreached_memory(run: &Run, cells: &[CellView], level: &str) -> Option<UnreachedLimit> {
     let mut peaks: BTreeMap<String, f64> = BTreeMap::new();
-    let here = cells.iter().filter(|cell| cell.levels.get("memory").is_some_and(|it| it == level));
+    let here = cells.iter().filter(|cell| cell.levels.is_at(OwnFactor::Memory, level));
     for cell in here {
-        let engine = cell.levels.get("engine").cloned().unwrap_or_default();
+        let engine = cell.levels.level(OwnFactor::Engine).unwrap_or_default().to_owned();
         for group in &cell.groups {
             let Some(limit) = group.memory_limit_bytes else { continue };
             let peak = group.memory_peak_bytes?;
@@ -78,19 +70,18 @@ fn memory(run: &Run, cells: &[CellView], level: &str) -> Option<Unreached> {
             *most = most.max(peak);
         }
     }
-    let scales = run.factors.iter().find(|(name, _)| name == "scale").map(|(_, levels)| levels);
-    let scale = scales.and_then(|levels| match levels.as_slice() {
+    let scale = match run.levels_of(OwnFactor::Scale.as_str()) {
         [only] => Some(only.clone()),
         _ => None,
-    });
-    (!peaks.is_empty()).then(|| Unreached::Memory { level: level.to_owned(), peaks, scale })
+    };
+    (!peaks.is_empty()).then(|| UnreachedLimit::Memory { level: level.to_owned(), peaks, scale })
 }
 
-/// Whether the device got none of these requests at a level, in any trial that counts; `false` where nobody
-/// counted them.
+/// Whether the device got none of these requests in any counted trial at a level; `false` if they
+/// were not counted.
 fn has_none(
     counted: &[&TrialSummary],
-    factor: &str,
+    factor: OwnFactor,
     level: &str,
     requests: &[&'static Measure],
 ) -> bool {
@@ -104,24 +95,26 @@ fn has_none(
     here.clone().next().is_some() && here.clone().all(is_none)
 }
 
-/// Whether all trials on a disk have one operation in flight, and each is durable when it ends: what a disk does
-/// later, it can do on all disks of an array at once.
+/// An array can do work that follows an operation on all disks at once. So each operation must be
+/// durable when it ends, and only one in flight.
 fn has_one_client(counted: &[&TrialSummary], level: &str) -> bool {
-    let here = at_level(counted, "disk", level);
-    let is_durable =
-        |trial: &TrialSummary| trial.levels.get("durability").is_none_or(|it| it == "strict");
+    let here = at_level(counted, OwnFactor::Disk, level);
+    let is_durable = |trial: &TrialSummary| {
+        let level = trial.levels.level(OwnFactor::Durability);
+        level.is_none_or(|it| it == DurabilityLevel::Strict.as_str())
+    };
     let is_one = |trial: &TrialSummary| {
-        !is_open(trial) && concurrency(trial) == Some(1.0) && is_durable(trial)
+        !is_open(trial) && find_concurrency(trial) == Some(1.0) && is_durable(trial)
     };
     here.clone().next().is_some() && here.clone().all(is_one)
 }
 
-/// The last rate that was offered, where several levels were held against each other and all kept up with
-/// it; `None` in a search for the highest rate, which answers that itself.
-fn rate(run: &Run, cells: &[CellView]) -> Option<String> {
-    let (_, levels) = run.factors.iter().find(|(name, _)| name == "rate")?;
+/// The last offered rate, where several levels were compared and all kept up with it. A search for
+/// the highest rate answers that itself.
+fn find_unreached_rate(run: &Run, cells: &[CellView]) -> Option<String> {
+    let levels = run.levels_of(OwnFactor::Rate.as_str());
     let level = levels.iter().rfind(|level| *level != "closed")?;
-    let here = cells.iter().filter(|it| it.levels.get("rate").is_some_and(|rate| rate == level));
+    let here = cells.iter().filter(|it| it.levels.is_at(OwnFactor::Rate, level));
     let all: Vec<&CellView> = here.collect();
     let compared: BTreeSet<_> = all.iter().map(|cell| cell.levels.get(&run.compare)).collect();
     let kept = all.iter().all(|cell| cell.open_loop.is_some_and(|open| open.kept_up));

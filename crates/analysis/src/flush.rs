@@ -1,37 +1,31 @@
-//! Where the order of two levels would turn, were a flush of the simulated disk quicker or slower.
+//! Finds the flush time at which the order of two levels would turn.
 //!
-//! First order: one client waits for each of its flushes, and nothing else changes with their time. An
-//! operation takes a + f F, with f flushes of F seconds. Both are counted in the run.
+//! First order: one client waits for each of its flushes, and nothing else changes with their time.
+//! An operation takes a + f F, with f flushes of F seconds. Both are counted in the run.
 
 use std::collections::BTreeMap;
 
 use bakeoff_results::measure::{FLUSHES, OPERATIONS};
-use bakeoff_results::{Levels, Run, Scope, TrialSummary};
+use bakeoff_results::{Levels, OwnFactor, Run, Scope, TrialSummary};
 use serde::{Deserialize, Serialize};
 
-use crate::littles_law::concurrency;
+use crate::littles_law::find_concurrency;
 use crate::open_loop::is_open;
 
-/// No turn is told above this: no drive that is sold takes longer for a flush, in seconds.
+/// In seconds: no drive on sale takes longer for a flush.
 const LONGEST_FLUSH_S: f64 = 0.020;
 
-/// Where another level would be ahead of the one that is now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlushTurn {
-    /// The levels of all factors but the compared one.
     pub levels: Levels,
-    /// The level that is ahead in this run, by the mean time over all operations.
     pub ahead: String,
-    /// The level that would be.
     pub instead: String,
-    /// Seconds of a flush in this run.
     pub flush_s: f64,
-    /// Seconds of a flush at which the two take equally long: below `flush_s`, the other is ahead with
-    /// quicker flushes than that, and above it with slower ones.
+    /// Seconds of a flush at which the two take equally long. Below `flush_s`, `instead` leads with
+    /// quicker flushes than that; above it, with slower ones.
     pub turn_s: f64,
 }
 
-/// What an operation of a cell costs: all kinds of operations together.
 #[derive(Clone, Copy, Default)]
 struct OperationCost {
     seconds: f64,
@@ -40,9 +34,9 @@ struct OperationCost {
 }
 
 impl OperationCost {
-    /// Adds a trial of one client in a closed loop; `None` where it is none, or its flushes are unknown.
+    /// `None` unless it is one client in a closed loop whose flushes are known.
     fn add(self, trial: &TrialSummary) -> Option<Self> {
-        if is_open(trial) || concurrency(trial) != Some(1.0) {
+        if is_open(trial) || find_concurrency(trial) != Some(1.0) {
             return None;
         }
         Some(Self {
@@ -60,7 +54,7 @@ impl OperationCost {
         self.flushes / self.operations
     }
 
-    /// At how many seconds a flush the two take equally long, it being `flush_s` now.
+    /// The time of a flush at which the two take equally long.
     fn turn_with(self, other: Self, flush_s: f64) -> Option<f64> {
         let turn = flush_s
             + (other.seconds_each() - self.seconds_each())
@@ -69,8 +63,7 @@ impl OperationCost {
     }
 }
 
-/// The turns that are next to the flush of each simulated disk, in the order of their conditions. `counts`
-/// says whether a cell takes part.
+/// The turns nearest to the flush of each simulated disk. `counts` says whether a cell takes part.
 pub(crate) fn flush_turns(
     run: &Run,
     counted: &[&TrialSummary],
@@ -80,8 +73,8 @@ pub(crate) fn flush_turns(
     for trial in counted.iter().filter(|trial| counts(&trial.levels)) {
         let mut levels = trial.levels.clone();
         let Some(level) = levels.remove(&run.compare) else { continue };
-        let is_alias = run.alias(&run.compare, &level).is_some();
-        if is_alias || run.compare == "disk" || !run.stores(&level) {
+        let is_alias = run.resolve_alias(&run.compare, &level).is_some();
+        if is_alias || run.compare == OwnFactor::Disk || !run.stores_data(&level) {
             continue;
         }
         let level = trial.levels[&run.compare].as_str();
@@ -108,17 +101,14 @@ pub(crate) fn flush_turns(
     turns.collect()
 }
 
-/// Seconds of a flush of a condition's disk, where it is simulated and has that constant.
 fn flush_of(run: &Run, levels: &Levels) -> Option<f64> {
-    let level = levels.get("disk")?;
-    let level = run.alias("disk", level).unwrap_or(level);
+    let level = run.base_level(levels, OwnFactor::Disk)?;
     let flush_s = run.disks.iter().find(|disk| disk.level == level)?.flush_s?;
-    // As a factor of its own it is another at each of its levels.
+    // A factor of its own, with a value for each level.
     let varied = levels.get("flush_us").and_then(|level| level.parse::<f64>().ok());
     Some(varied.map_or(flush_s, |flush_us| flush_us * 1e-6))
 }
 
-/// The nearest turns below and above, each with who is ahead now and who would be.
 fn next_turns<'a>(
     costs: &[(&'a str, OperationCost)],
     flush_s: f64,

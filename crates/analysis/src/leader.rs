@@ -1,49 +1,37 @@
-//! Who is fastest of several levels, by the words that their comparisons have.
-
 use crate::comparison::{Comparison, Contrast, Verdict};
 
-/// Who is fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leader<'a> {
     /// The level with the shortest mean time, proven or not.
     pub leader: &'a str,
-    /// The levels that are held against it, the nearest first, each with its mean time over the
-    /// leader's. There is one at least.
+    /// The nearest first, each with its mean time over the leader's; at least one.
     pub rivals: Vec<(&'a str, Contrast)>,
-    /// What follows.
     pub outcome: LeaderOutcome,
 }
 
-/// What follows from the leader's comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeaderOutcome {
-    /// The leader is faster than every other level.
     Won,
-    /// The leader would be, but a level against itself differs by as much.
+    /// It would have won, but a level differs as much from its own alias.
     Noise,
-    /// The levels that are not behind are as fast as the leader, within the margin.
+    /// The levels not shown to be slower are as fast as the leader, within the margin.
     Even,
-    /// The intervals leave it open.
     Open,
-    /// The runs are too uneven for an interval to be trusted.
     Spiky,
-    /// Some trial has too few operations for any word.
     TooFew,
-    /// Some trial was to be steady and was not.
     NeverSteady,
-    /// Some did not answer alike, or left something broken.
     Void,
 }
 
 impl<'a> Leader<'a> {
-    /// Of some levels; `pair` has the comparison of two, the first of them as the baseline. `None` where
-    /// no two of them can be held together.
+    /// `pair` gives the comparison of two levels, the first as the baseline. `None` where no two
+    /// can be compared.
     pub fn from_levels(
         levels: &[&'a str],
         pair: impl Fn(&str, &str) -> Option<Comparison>,
     ) -> Option<Self> {
         let contrast = |fast: &str, slow: &str| Contrast::from_comparison(&pair(fast, slow)?);
-        // Each level, and how many of the others take as long or longer.
+        // Each level, and how many others take as long or longer.
         let mut ranked: Vec<(&str, usize)> = levels
             .iter()
             .filter_map(|level| {
@@ -64,14 +52,13 @@ impl<'a> Leader<'a> {
         Some(Self { leader, rivals, outcome })
     }
 
-    /// The levels that are shown to be slower than the leader.
-    pub fn behind(&self) -> impl Iterator<Item = &'a str> {
+    pub fn list_slower(&self) -> impl Iterator<Item = &'a str> {
         self.rivals.iter().filter(|(_, it)| it.verdict == Verdict::Slower).map(|(level, _)| *level)
     }
 }
 
 impl LeaderOutcome {
-    /// What the leader's words against its rivals come to; `all` where it has been held against each.
+    /// `all`: whether the leader was compared with each other level.
     fn from_rivals(rivals: &[(&str, Contrast)], all: bool) -> Self {
         let has = |verdict| rivals.iter().any(|(_, c)| c.verdict == verdict);
         if all && rivals.iter().all(|(_, c)| c.verdict == Verdict::Slower) {

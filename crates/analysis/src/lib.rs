@@ -7,7 +7,7 @@
 mod answers;
 mod applications;
 mod assemble;
-mod beside;
+mod attempts;
 mod bounds;
 mod broken_promises;
 mod cells;
@@ -20,85 +20,88 @@ mod debt;
 pub mod document;
 mod find_unreached;
 mod flush;
-mod from_disk;
 mod groups;
-mod judged;
+mod harness_cost;
+mod interim_analysis;
 mod leader;
 mod limits;
 mod littles_law;
 mod machines;
 mod open_loop;
-mod others;
-mod over;
+mod other_cuts;
 mod over_machines;
 mod over_time;
-mod priced;
+mod page_cache;
+mod price;
+mod processor_waits;
 mod promises;
 mod published;
 mod replay;
 mod series;
 mod space;
 mod span;
-mod state;
+mod starting_state;
 mod statements;
 mod steady;
 mod sweep;
+mod sweep_lines;
+#[cfg(test)]
+mod tests;
 mod total;
 mod two_runs;
 mod unreached;
 mod verdict;
-mod waits;
 mod warning;
 mod warnings;
 mod work;
 
 pub use bakeoff_stats::none_seen::most_of_none;
 
-pub use assemble::document;
-pub use cells::counted;
-pub use changes::{CellChange, changes, interval};
-pub use comparison::{Comparison, Contrast, OtherwiseCounted, RatioIs, Verdict};
+pub use assemble::read_document;
+pub use attempts::Attempts;
+pub use cells::select_counted;
+pub use changes::{CellChange, compare_changes, estimate_interval};
+pub use comparison::{Comparison, Contrast, OtherwiseCounted, RatioBound, Verdict};
 pub use condition::{ConditionState, ConditionView};
 pub use cost::{CostView, Cpu, SyncCount, SyncObserver, WorkCost};
 pub use debt::DebtView;
-pub use document::{ApplicationView, Attempts, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
+pub use document::{ApplicationView, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
 pub use flush::FlushTurn;
 pub use groups::{GroupView, ProcessView};
-pub use judged::{JudgedRun, schedule};
+pub use interim_analysis::{JudgedRun, schedule_looks};
 pub use leader::{Leader, LeaderOutcome};
 pub use limits::{LimitOutcome, LimitView, MOST_PROBES, ProbeVerdict, ProbeView};
-pub use littles_law::{concurrency, littles_law};
+pub use littles_law::{find_concurrency, littles_law};
 pub use machines::{
-    Agreement, Apart, DiskView, MachineView, MachinesView, OnMachine, RatioOverMachines,
+    Agreement, Apart, DiskView, MachineRatio, MachineView, MachinesView, RatioOverMachines,
 };
 pub use open_loop::OpenLoopView;
-pub use over::{sweep, times};
 pub use over_time::{LinePiece, OverTime, OwedOverTime};
-pub use priced::{PriceRatio, PricedView};
-pub use promises::{BrokenPromise, FoundInCuts, PromiseView, RuleView};
+pub use price::{PriceRatio, PricedView};
+pub use promises::{BrokenPromise, CutFindings, PromiseView, RuleView};
 pub use published::{
-    Goes, Ours, PublishedStatement, PublishedView, RatioShape, UntoldReason, shape,
+    Goes, Ours, PublishedStatement, PublishedView, RatioShape, UntoldReason, compare_shape,
 };
-pub use replay::{Replayed, Word, replay};
+pub use replay::{ConditionReplay, Word, replay};
 pub use series::{OperationSeries, SlotView, TrialSeries};
 pub use space::SpaceView;
-pub use state::{RestartView, SteadyView};
+pub use starting_state::{RestartView, SteadyView};
 pub use steady::steadiness;
 pub use sweep::{
     FastestVerdict, Knee, LeadChange, PointState, SecondFactor, Sweep, SweepFastest, SweepLevel,
     SweepPanel, SweepPoint, SweepSeries,
 };
+pub use sweep_lines::{build_sweep, build_time_sweep};
 pub use total::{CellTotal, Total};
-pub use two_runs::{GateVerdict, SetUp, SharedCell, TwoRuns, two_runs};
-pub use unreached::Unreached;
+pub use two_runs::{GateVerdict, RunComparison, SetupChange, SharedCell, two_runs};
+pub use unreached::UnreachedLimit;
 pub use warning::{Warning, WarningKind, Weight};
-pub use warnings::{in_memory, share_of_others, unprotected};
-pub use work::{Each, Lack, Unknown, WorkFigure, WorkView};
+pub use warnings::{in_memory, share_of_others, warn_of_unprotected_connections};
+pub use work::{Each, MissingFigure, Unknown, WorkFigure, WorkView};
 
 pub use bakeoff_results::ALL_OPERATIONS;
-/// At how many blocks of a condition a run is looked at first that goes on until it is decided.
+/// At how many blocks of a condition such a run is first judged.
 pub use bakeoff_stats::sequential::FIRST as FIRST_LOOK;
 pub use bakeoff_stats::steady::Steadiness;
 
-/// The result of reading a run folder.
 pub type Result<T> = bakeoff_results::Result<T>;

@@ -1,22 +1,22 @@
-//! Searches for the highest rate at which response times keep a limit: what each probe said, what comes next,
-//! and what was found. The planner that searches, its news and the report go by this one.
+//! Searches for the highest rate at which response times keep a limit: the result of each probe,
+//! the next rate, and the answer. Planner, news and report all use this.
 
 mod probe;
 
 use std::collections::BTreeMap;
 
 use bakeoff_results::limit::ResponseTimeLimit;
-use bakeoff_results::{Levels, TrialSummary};
+use bakeoff_results::{CellLevels, Levels, OwnFactor, TrialSummary};
 use bakeoff_stats::limit::{Probe, Search, SearchStep};
 use serde::{Deserialize, Serialize};
 
 pub use probe::{ProbeVerdict, ProbeView};
 
-/// How many rates are tried at most in a search.
+use crate::attempts::Attempts;
+
 pub const MOST_PROBES: usize = 40;
-/// The part of a closed loop's operations a second that is the first rate.
+/// The first rate, as a share of the closed loop's operations a second.
 const FIRST: f64 = 0.5;
-/// How a search goes from there on.
 const SEARCH: Search = Search {
     start: f64::NAN,
     growth: 1.5,
@@ -25,62 +25,46 @@ const SEARCH: Search = Search {
     most: MOST_PROBES,
     bounds: (0.001, 1_000_000.0),
 };
-/// The factor whose levels are tried.
-const RATE: &str = "rate";
 
-/// A search, in one combination of the levels of all other factors, as far as it came.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitView {
-    /// The levels of the other factors.
     pub levels: Levels,
-    /// Operations of all kinds a second that the closed loop reached; `None` where there was none, or its
-    /// trial does not count.
+    /// Operations of all kinds; `None` where no trial of the closed loop counts.
     pub closed_per_second: Option<f64>,
-    /// Why the trial of the closed loop does not count; `None` where it does, or there was none.
     pub closed_failed: Option<String>,
-    /// The trials at rates, in their order.
     pub probes: Vec<ProbeView>,
-    /// The rate that comes next; `None` where the search is over, or can't begin.
+    /// `None` where the search is over, or can't begin.
     pub next_per_second: Option<f64>,
-    /// The highest rate that kept the limit and never broke it; `None` where none did.
+    /// The highest rate that kept the limit and never broke it.
     pub keeps_per_second: Option<f64>,
-    /// The lowest that broke it; `None` where none did.
     pub breaks_per_second: Option<f64>,
-    /// How often the highest was tried again, and kept it.
     pub confirmed: u32,
-    /// What the search came to.
     pub outcome: LimitOutcome,
 }
 
-/// What a search came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitOutcome {
-    /// No trial of it has ended.
     NotBegun,
-    /// The closed loop failed, so that no rate is known to begin with.
     NoStart,
-    /// It goes on.
     NotOver,
-    /// No rate kept the limit.
     NoRate,
-    /// The rate that was found had too few operations in a trial for the quantile.
+    /// The trials at the rate had too few operations for the quantile.
     NotKnown,
-    /// The rate that was found did not keep the limit as often as it was to.
+    /// The rate did not keep the limit as often as required.
     NotConfirmed,
-    /// The rate was found, and kept the limit each time.
     Found,
 }
 
-/// The searches of a run with these trials, in the order in which their first ones ended; none of a run without
-/// a limit.
-pub(crate) fn all(limit: Option<ResponseTimeLimit>, trials: &[TrialSummary]) -> Vec<LimitView> {
+pub(crate) fn find_limits(
+    limit: Option<ResponseTimeLimit>,
+    trials: &[TrialSummary],
+) -> Vec<LimitView> {
     let Some(limit) = limit else { return Vec::new() };
     let mut found: Vec<(Levels, Vec<&TrialSummary>)> = Vec::new();
     let mut places = BTreeMap::new();
     for trial in trials {
-        let mut levels = trial.levels.clone();
-        levels.remove(RATE);
+        let levels = trial.levels.without_factor(OwnFactor::Rate.as_str());
         let place = *places.entry(levels.clone()).or_insert(found.len());
         if place == found.len() {
             found.push((levels, Vec::new()));
@@ -94,41 +78,37 @@ pub(crate) fn all(limit: Option<ResponseTimeLimit>, trials: &[TrialSummary]) -> 
 }
 
 impl LimitView {
-    /// What is known of a search by its trials, in their order; `start` is the first rate where the experiment
-    /// names one, else it follows from the closed loop.
+    /// `start` is the first rate, where the experiment names one; else it follows from the closed
+    /// loop.
     pub fn from_trials(
         limit: ResponseTimeLimit,
         levels: Levels,
         trials: &[&TrialSummary],
         start: Option<f64>,
     ) -> Self {
-        // Of a block that was run again the last attempt counts.
-        let mut last = BTreeMap::new();
-        for trial in trials {
-            let attempt = last.entry(trial.block).or_insert(trial.attempt);
-            *attempt = trial.attempt.max(*attempt);
-        }
-        let counts = |trial: &&&TrialSummary| last[&trial.block] == trial.attempt;
-        let trials: Vec<&TrialSummary> = trials.iter().filter(counts).copied().collect();
+        // If a block was run again, the last attempt counts.
+        let attempts = Attempts::from_trials(trials.iter().copied());
+        let trials: Vec<&TrialSummary> =
+            trials.iter().copied().filter(|trial| attempts.is_latest(trial)).collect();
         let probed = trials.iter().filter_map(|trial| match rate_of(&trial.levels)? {
             Loop::Open(rate) => Some(ProbeView::from_trial(limit, rate, trial)),
             Loop::Closed => None,
         });
-        // No search has more, and somebody else's folder may have any number.
+        // A search has no more, but a foreign folder may have any number.
         let probes: Vec<ProbeView> = probed.take(MOST_PROBES).collect();
         let is_closed = |trial: &&&TrialSummary| rate_of(&trial.levels) == Some(Loop::Closed);
         let closed = trials.iter().find(is_closed).copied();
-        let counts = |trial: &&TrialSummary| trial.valid && !trial.failed();
+        let counts = |trial: &&TrialSummary| trial.valid && !trial.has_failed();
         let reached = closed.filter(counts).map(per_second).filter(|reached| *reached > 0.0);
         let start = start.or_else(|| reached.map(|it| FIRST * it));
-        // Where a rate was tried, it has begun, wherever that was.
+        // Where a rate was tried, the search has begun, whatever its start.
         let start = start.or_else(|| probes.first().map(|it| it.per_second));
         let said: Vec<Probe> = probes
             .iter()
             .map(|it| Probe { rate: it.per_second, kept: it.said != ProbeVerdict::Breaks })
             .collect();
         let search = Search { start: start.unwrap_or(f64::NAN), ..SEARCH };
-        let (step, found) = (search.next(&said), search.found(&said));
+        let (step, found) = (search.next(&said), search.bracket_limit(&said));
         let next_per_second = match step {
             SearchStep::Probe(rate) => Some(rate),
             SearchStep::Over(_) => None,
@@ -162,9 +142,8 @@ impl LimitView {
         }
     }
 
-    /// What the lowest rate that broke the limit says of higher ones: where each of its trials failed, it
-    /// was not measured, and says nothing.
-    fn above(&self) -> String {
+    /// If all trials at the lowest rate that broke the limit failed, nothing was measured above.
+    fn describe_above(&self) -> String {
         let Some(breaks) = self.breaks_per_second else {
             return "no higher rate was tried".to_owned();
         };
@@ -180,9 +159,8 @@ impl LimitView {
         }
     }
 
-    /// What it has found, in words.
     pub fn answer(&self, limit: ResponseTimeLimit) -> String {
-        let above = self.above();
+        let above = self.describe_above();
         let (keeps, confirmed) = (self.keeps_per_second.unwrap_or_default(), self.confirmed);
         match self.outcome {
             LimitOutcome::NotBegun => "the search has not begun".to_owned(),
@@ -198,7 +176,7 @@ impl LimitView {
                 format!("no rate keeps {limit}{lowest}")
             }
             LimitOutcome::NotKnown => {
-                let (name, share) = (limit.quantile.name(), limit.quantile.share());
+                let (name, share) = (limit.quantile.name(), limit.quantile.share_below());
                 let needed = bakeoff_stats::quantile::needed(share).unwrap_or_default();
                 let seconds = (needed as f64 / keeps).ceil();
                 format!(
@@ -219,19 +197,15 @@ impl LimitView {
     }
 }
 
-/// When a trial's operations started.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Loop {
-    /// Each when the one before it had ended.
     Closed,
-    /// So many a second.
     Open(f64),
 }
 
-/// The loop of a trial of these levels: `closed`, `200/s`, `poisson:200/s`; `None` where it has none.
 fn rate_of(levels: &Levels) -> Option<Loop> {
-    let level = levels.get(RATE)?;
-    let level = level.split_once('@').map_or(level.as_str(), |(base, _)| base);
+    let level = levels.level(OwnFactor::Rate)?;
+    let level = level.split_once('@').map_or(level, |(base, _)| base);
     if level == "closed" {
         return Some(Loop::Closed);
     }
@@ -240,7 +214,6 @@ fn rate_of(levels: &Levels) -> Option<Loop> {
     Some(Loop::Open(per_second)).filter(|_| per_second > 0.0)
 }
 
-/// Operations a second of all kinds.
 fn per_second(trial: &TrialSummary) -> f64 {
     trial.operations.iter().map(|it| it.per_second).sum()
 }
@@ -250,7 +223,7 @@ mod tests {
     use super::*;
 
     fn at(level: &str) -> Option<Loop> {
-        rate_of(&[(RATE.to_owned(), level.to_owned())].into())
+        rate_of(&[(OwnFactor::Rate.to_string(), level.to_owned())].into())
     }
 
     #[test]

@@ -1,5 +1,3 @@
-//! Holds the machines of a merged run against each other.
-
 use std::collections::BTreeMap;
 
 use bakeoff_results::{Canary, Levels, Machine, Merged, Run, RunMember, RunState, TrialSummary};
@@ -7,24 +5,23 @@ use bakeoff_stats::heterogeneity::{self, GroupSummary, Heterogeneity};
 use bakeoff_stats::{CONFIDENCE, MARGIN, holm};
 
 use crate::compare;
-use crate::comparison::{Comparison, RatioIs, Verdict};
+use crate::comparison::{Comparison, RatioBound, Verdict};
 use crate::machines::{
-    Agreement, DiskView, MachineView, MachinesView, OnMachine, RatioOverMachines,
+    Agreement, DiskView, MachineRatio, MachineView, MachinesView, RatioOverMachines,
 };
 
-/// What the machines of a run found; `None` where it was not merged. `rows` are all trials, of which
-/// `counted` count.
-pub(crate) fn view(
+/// `None` where the run was not merged. `rows` are all trials.
+pub(crate) fn compare_machines(
     state: &RunState,
     rows: &[TrialSummary],
     counted: &[&TrialSummary],
     canaries: &[Canary],
 ) -> Option<MachinesView> {
     let run = &state.run;
-    let members = settled(run, canaries, state.ended_s)?.members;
-    let machines = grouped(&members);
-    let owners = owners(&members, &machines);
-    let looks = spans(&members);
+    let members = settle_members(run, canaries, state.ended_s)?.members;
+    let machines = group_members(&members);
+    let owners = find_owners(&members, &machines);
+    let looks = find_look_ranges(&members);
     let looks: Vec<&[Canary]> =
         looks.into_iter().map(|span| canaries.get(span).unwrap_or_default()).collect();
     let mut own_rows = vec![Vec::new(); machines.len()];
@@ -41,18 +38,17 @@ pub(crate) fn view(
     }
     let views = machines.iter().zip(&own_counted).map(|(own, counted)| {
         let looks = own.iter().flat_map(|place| looks[*place]).collect();
-        machine(own.iter().map(|place| &members[*place]).collect(), counted.len(), looks)
+        build_machine(own.iter().map(|place| &members[*place]).collect(), counted.len(), looks)
     });
     let mut views: Vec<MachineView> = views.collect();
     name_apart(&mut views);
     let found = own_rows.iter().zip(&own_counted);
     let found: Vec<Vec<Comparison>> =
-        found.map(|(rows, counted)| compared(run, rows, counted)).collect();
-    Some(MachinesView { machines: views, ratios: ratios(&found) })
+        found.map(|(rows, counted)| compare_trials(run, rows, counted)).collect();
+    Some(MachinesView { machines: views, ratios: collect_ratios(&found) })
 }
 
-/// Which machine ran each block, as a place.
-fn owners(members: &[RunMember], machines: &[Vec<usize>]) -> BTreeMap<u32, usize> {
+fn find_owners(members: &[RunMember], machines: &[Vec<usize>]) -> BTreeMap<u32, usize> {
     let of = |(machine, own): (usize, &Vec<usize>)| {
         let blocks: Vec<u32> = own
             .iter()
@@ -64,22 +60,24 @@ fn owners(members: &[RunMember], machines: &[Vec<usize>]) -> BTreeMap<u32, usize
     machines.iter().enumerate().flat_map(of).collect()
 }
 
-/// The looks at each machine alone of a merged run, machine by machine; all of them for any other run.
+/// The looks at each machine alone; one group for a run that was not merged.
 pub(crate) fn by_member<'a>(run: &Run, canaries: &'a [Canary]) -> Vec<&'a [Canary]> {
-    let Some(merged) = settled(run, canaries, None) else { return vec![canaries] };
-    spans(&merged.members).into_iter().map(|span| canaries.get(span).unwrap_or_default()).collect()
+    let Some(merged) = settle_members(run, canaries, None) else { return vec![canaries] };
+    find_look_ranges(&merged.members)
+        .into_iter()
+        .map(|span| canaries.get(span).unwrap_or_default())
+        .collect()
 }
 
-/// The members of a run with the looks and the end of each, those of the last too, which may be going on;
-/// `ended_s` is the run's end, where it has one.
-fn settled(run: &Run, canaries: &[Canary], ended_s: Option<f64>) -> Option<Merged> {
+/// The members with the looks and the end of each, also of the last, which may be going on;
+/// `ended_s` is the run's end.
+fn settle_members(run: &Run, canaries: &[Canary], ended_s: Option<f64>) -> Option<Merged> {
     let mut merged = run.merged.clone()?;
     merged.end_last(canaries.len() as u32, ended_s);
     Some(merged)
 }
 
-/// Which of the looks are each member's.
-fn spans(members: &[RunMember]) -> Vec<std::ops::Range<usize>> {
+fn find_look_ranges(members: &[RunMember]) -> Vec<std::ops::Range<usize>> {
     let mut seen = 0;
     let span = |member: &RunMember| {
         let begin = seen;
@@ -89,8 +87,7 @@ fn spans(members: &[RunMember]) -> Vec<std::ops::Range<usize>> {
     members.iter().map(span).collect()
 }
 
-/// The members by the machine that they ran on, as places.
-fn grouped(members: &[RunMember]) -> Vec<Vec<usize>> {
+fn group_members(members: &[RunMember]) -> Vec<Vec<usize>> {
     let mut machines: Vec<Vec<usize>> = Vec::new();
     for (place, member) in members.iter().enumerate() {
         let is_its =
@@ -104,9 +101,9 @@ fn grouped(members: &[RunMember]) -> Vec<Vec<usize>> {
     machines
 }
 
-/// Whether a member ran on the machine of these: since one start of its kernel; or under one name with one
-/// processor, and after or before each of them. Machines of one kind may have one default name, and what ran
-/// at one time since two starts was on two.
+/// Whether a member ran on the machine of `known`: since the same start of its kernel; or under the
+/// same name with the same processor, and not at the same time. Machines of one kind may share a
+/// default name, and what ran at one time since two starts was on two.
 fn is_same<'a>(mut known: impl Iterator<Item = &'a RunMember> + Clone, member: &RunMember) -> bool {
     let boot = |one: &RunMember| !one.host.boot.is_empty() && one.host.boot == member.host.boot;
     let before = |one: &RunMember, other: &RunMember| {
@@ -122,18 +119,17 @@ fn is_same<'a>(mut known: impl Iterator<Item = &'a RunMember> + Clone, member: &
     known.clone().any(boot) || known.all(alike)
 }
 
-/// One machine, of which so many trials count.
-fn machine(members: Vec<&RunMember>, trials: usize, looks: Vec<&Canary>) -> MachineView {
+fn build_machine(members: Vec<&RunMember>, trials: usize, looks: Vec<&Canary>) -> MachineView {
     let all = || members.iter().copied();
     let first = members[0];
     MachineView {
         name: first.host.name.clone(),
         machine: first.machine.clone(),
         shards: all().filter_map(|it| it.shard).collect(),
-        shared: overlap(all()),
+        shared: ran_at_once(all()),
         started_s: all().map(|it| it.started_s).fold(f64::INFINITY, f64::min),
         ended_s: all().try_fold(f64::NEG_INFINITY, |last, it| Some(last.max(it.ended_s?))),
-        disks: disks(all()),
+        disks: collect_disks(all()),
         harness_s: all().map(|it| it.harness_s).fold(0.0, f64::max),
         load: all().filter_map(|it| it.load).reduce(f64::max),
         neighbour_alone_per_second: all().find_map(|it| it.neighbour_alone_per_second),
@@ -144,8 +140,7 @@ fn machine(members: Vec<&RunMember>, trials: usize, looks: Vec<&Canary>) -> Mach
     }
 }
 
-/// The disks that these lay on, each once.
-fn disks<'a>(members: impl Iterator<Item = &'a RunMember>) -> Vec<DiskView> {
+fn collect_disks<'a>(members: impl Iterator<Item = &'a RunMember>) -> Vec<DiskView> {
     let mut disks: Vec<DiskView> = Vec::new();
     for member in members {
         let Machine { device, file_system, .. } = &member.machine;
@@ -162,15 +157,13 @@ fn disks<'a>(members: impl Iterator<Item = &'a RunMember>) -> Vec<DiskView> {
     disks
 }
 
-/// Whether two of them ran at one time, by the machine's own clock.
-fn overlap<'a>(members: impl Iterator<Item = &'a RunMember>) -> bool {
+fn ran_at_once<'a>(members: impl Iterator<Item = &'a RunMember>) -> bool {
     let times = members.filter_map(|it| Some((it.started_s, it.ended_s?)));
     let mut times: Vec<(f64, f64)> = times.collect();
     times.sort_by(|one, other| one.0.total_cmp(&other.0));
     times.windows(2).any(|pair| pair[1].0 < pair[0].1)
 }
 
-/// Gives machines that have one name, or none, a number each.
 fn name_apart(machines: &mut [MachineView]) {
     let names: Vec<String> = machines.iter().map(|it| it.name.clone()).collect();
     for (place, machine) in machines.iter_mut().enumerate() {
@@ -183,35 +176,31 @@ fn name_apart(machines: &mut [MachineView]) {
     }
 }
 
-/// The comparisons with the baseline of one machine's own trials.
-fn compared<'a>(
+fn compare_trials<'a>(
     run: &Run,
     rows: &[&'a TrialSummary],
     counted: &[&'a TrialSummary],
 ) -> Vec<Comparison> {
-    let mut all = compare::all(run, rows.iter().copied(), counted).with_baseline;
-    let is_harness = |level: &str| run.compare == "engine" && !run.stores(level);
-    let contend = |it: &Comparison| !is_harness(&it.level) && !is_harness(&it.baseline);
-    // What gets no word of its own is no evidence of a machine either.
+    let mut all = compare::compare_all(run, rows.iter().copied(), counted).with_baseline;
+    let contend = |it: &Comparison| !run.is_harness(&it.level) && !run.is_harness(&it.baseline);
+    // A comparison without its own verdict is no evidence of a machine either.
     let has_word = |it: &Comparison| {
         !matches!(it.verdict, Verdict::TooFew | Verdict::NeverSteady | Verdict::Void)
     };
-    all.retain(|it| contend(it) && has_word(it) && it.ratio_is == Some(RatioIs::Exact));
+    all.retain(|it| contend(it) && has_word(it) && it.ratio_is == Some(RatioBound::Exact));
     all
 }
 
-/// What a comparison is of, whichever machine it is on.
 type Of<'a> = (&'a str, &'a Levels, &'a str, &'a str);
 
 fn comparison_key(it: &Comparison) -> Of<'_> {
     (&it.operation, &it.levels, &it.baseline, &it.level)
 }
 
-/// A comparison, and the machine that made it, as a place.
 type MachineComparison<'a> = (usize, &'a Comparison);
 
-/// The ratios that two machines or more have. A machine that lacks the first ones may have others.
-fn ratios(found: &[Vec<Comparison>]) -> Vec<RatioOverMachines> {
+/// A machine that lacks the first of them may have others.
+fn collect_ratios(found: &[Vec<Comparison>]) -> Vec<RatioOverMachines> {
     let mut places: BTreeMap<Of<'_>, usize> = BTreeMap::new();
     let mut known: Vec<Vec<MachineComparison<'_>>> = Vec::new();
     for (machine, comparisons) in found.iter().enumerate() {
@@ -224,9 +213,9 @@ fn ratios(found: &[Vec<Comparison>]) -> Vec<RatioOverMachines> {
         }
     }
     let mut ratios: Vec<(RatioOverMachines, Option<Heterogeneity>)> =
-        known.iter().filter_map(|made| ratio(made)).collect();
+        known.iter().filter_map(|made| build_ratio(made)).collect();
     let p: Vec<Option<f64>> = ratios.iter().map(|(_, it)| it.map(|it| it.p)).collect();
-    for ((ratio, heterogeneity), p) in ratios.iter_mut().zip(holm::adjust(&p)) {
+    for ((ratio, heterogeneity), p) in ratios.iter_mut().zip(holm::adjust_p_values(&p)) {
         let Some((it, p_adjusted)) = heterogeneity.zip(p) else { continue };
         let values = || ratio.on.iter().map(|on| on.ratio);
         let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
@@ -244,20 +233,21 @@ fn ratios(found: &[Vec<Comparison>]) -> Vec<RatioOverMachines> {
     ratios.into_iter().map(|(ratio, _)| ratio).collect()
 }
 
-/// One ratio on all machines that have it; `None` where fewer than two have.
-fn ratio(made: &[MachineComparison<'_>]) -> Option<(RatioOverMachines, Option<Heterogeneity>)> {
+fn build_ratio(
+    made: &[MachineComparison<'_>],
+) -> Option<(RatioOverMachines, Option<Heterogeneity>)> {
     let (_, first) = made.first()?;
     let mut on = Vec::new();
     let mut groups = Vec::new();
     for (machine, it) in made {
         let Some(ratio) = it.ratio else { continue };
-        groups.push(group(it, ratio));
+        groups.push(summarize_interval(it, ratio));
         let (low, high, blocks) = (it.low, it.high, it.blocks);
-        on.push(OnMachine { machine: *machine as u32, ratio, low, high, blocks });
+        on.push(MachineRatio { machine: *machine as u32, ratio, low, high, blocks });
     }
     let groups: Option<Vec<GroupSummary>> = groups.into_iter().collect();
     let heterogeneity = groups.and_then(|groups| heterogeneity::of_groups(&groups, CONFIDENCE));
-    // What overflows when it is no logarithm any more is no figure.
+    // An overflow, which is no logarithm any more, is no figure.
     let heterogeneity = heterogeneity.filter(|it| {
         let (low, high) = it.interval.unwrap_or((it.mean, it.mean));
         [low, it.mean, high].iter().all(|end| end.exp().is_finite() && end.exp() > 0.0)
@@ -274,8 +264,8 @@ fn ratio(made: &[MachineComparison<'_>]) -> Option<(RatioOverMachines, Option<He
     (ratio.on.len() > 1).then_some((ratio, heterogeneity))
 }
 
-/// The logarithms of a machine's ratios, as its interval tells them.
-fn group(it: &Comparison, ratio: f64) -> Option<GroupSummary> {
+/// In logarithms, from its interval.
+fn summarize_interval(it: &Comparison, ratio: f64) -> Option<GroupSummary> {
     let mean = ratio.ln();
     match (it.low, it.high) {
         (Some(low), Some(high)) => {
@@ -283,7 +273,6 @@ fn group(it: &Comparison, ratio: f64) -> Option<GroupSummary> {
             GroupSummary::of_interval(mean, half, it.blocks as usize, CONFIDENCE)
         }
         _ if it.blocks < 2 => Some(GroupSummary { mean, deviation: 0.0, values: 1 }),
-        // An interval without an end.
         _ => None,
     }
 }

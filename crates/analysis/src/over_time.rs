@@ -1,17 +1,16 @@
-//! How a trial of each cell went over time: what its clients got done, what its target owed, and when
-//! it paid.
+//! The course of one trial of each cell: its clients' work, its target's debts, and the payments.
 
 use std::collections::BTreeMap;
 
 use bakeoff_results::{
-    DATABASE, Error, Levels, OwedSeries, PaymentSeries, RunFolder, SlotSummary, TrialCourse,
-    TrialSummary,
+    CellLevels, DATABASE, Error, Levels, OwedSeries, PaymentSeries, RunFolder, SlotSummary,
+    TrialCourse, TrialSummary,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
 
-/// The fewest seconds of a trial from which a line over time says something.
+/// In seconds: a shorter trial has no line over time.
 const FEWEST: usize = 20;
 
 /// The most pieces of a line: no chart shows more.
@@ -20,84 +19,61 @@ const MOST: usize = 300;
 /// The most pieces of a run; a hundred cells of eight lines have a quarter of them.
 const MOST_OF_A_RUN: usize = 1_000_000;
 
-/// A slot that is shorter than this, in seconds, says nothing of a rate: it is the end of a trial.
+/// A shorter slot, in seconds, says nothing of a rate: it is the end of a trial.
 const SHORT_S: f64 = 0.5;
 
-/// How one trial of a cell went over time. Times are in seconds from the start of the clients.
+/// Times are in seconds from the start of the clients.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OverTime {
-    /// The block that the trial is of: of the blocks of its setting the one whose throughput is in
-    /// the middle, so that all levels are shown by trials of the same block.
+    /// The block whose throughput is in the middle, so that all levels are shown by trials of one
+    /// block.
     pub block: u32,
-    /// Which attempt at the block.
     pub attempt: u32,
-    /// How long the clients ran.
     pub ran_s: f64,
-    /// Where the window of the trial's figures starts and ends.
     pub window_s: Option<(f64, f64)>,
-    /// Operations a second in each third of the trial, all kinds together.
     pub thirds_per_second: [f64; 3],
-    /// In how many seconds no operation ended.
     pub idle_s: f64,
-    /// The longest stretch of such seconds.
     pub longest_idle_s: f64,
-    /// Operations that ended a second, all kinds together.
     pub per_second: Vec<LinePiece>,
-    /// Their mean latency, or response time, in seconds: nothing where none ended.
     pub latency_s: Vec<LinePiece>,
-    /// What was put off.
     pub owed: Vec<OwedOverTime>,
-    /// When it was paid: of two moments that are as near as the pieces of a line, the first stands
-    /// for both.
+    /// Payments too near to each other for a chart are one, the first.
     pub payments: Vec<PaymentSeries>,
 }
 
-/// What a line says of a stretch of time: the mean over it, and the least and the most of the
-/// seconds, or looks, that are in it.
+/// A stretch of time: the mean over it, and the least and the most of its seconds, or looks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinePiece {
-    /// Where it starts.
     pub start_s: f64,
-    /// Where it ends.
     pub end_s: f64,
-    /// The mean; nothing where there is no figure.
     pub mean: Option<f64>,
-    /// The least.
     pub least: Option<f64>,
-    /// The most.
     pub most: Option<f64>,
 }
 
-/// How much of one thing was put off.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OwedOverTime {
-    /// What it is, in the engine's own term.
     pub name: String,
-    /// What it is counted in: `bytes`, `pages`, `rows` or `files`.
+    /// `bytes`, `pages`, `rows` or `files`.
     pub unit: String,
-    /// Where the engine begins to pay at the latest, where there is such a limit.
+    /// Where the engine begins to pay at the latest.
     pub limit: Option<u64>,
-    /// How much there was.
     pub pieces: Vec<LinePiece>,
 }
 
-/// How the trials went that are shown of each cell; nothing of those that were too short.
-///
-/// # Errors
-/// Where the folder can't be read, or holds more than any run.
-pub(crate) fn all(
+pub(crate) fn find_over_time(
     folder: &RunFolder,
     compare: &str,
     counted: &[&TrialSummary],
 ) -> Result<BTreeMap<Levels, OverTime>> {
-    let mut courses = folder.courses();
+    let mut courses = folder.open_courses();
     let mut all = BTreeMap::new();
     let mut pieces = 0;
-    for (levels, trial) in chosen(compare, counted) {
+    for (levels, trial) in choose_trials(compare, counted) {
         let Some(course) = OverTime::from_course(trial, &courses.read_course(trial)?) else {
             continue;
         };
-        pieces += course.pieces();
+        pieces += course.count_pieces();
         if pieces > MOST_OF_A_RUN {
             let why = format!("its lines over time have more than {MOST_OF_A_RUN} points");
             return Err(Error::Refused { path: folder.dir().join(DATABASE), why });
@@ -107,22 +83,21 @@ pub(crate) fn all(
     Ok(all)
 }
 
-/// For each cell the trial that is shown: of each setting the trials of the block in the middle, by
-/// how fast its trials are beside those of the same level; a block that lacks a level comes last.
-fn chosen<'a>(
+/// For each cell the trial to show: that of the block in the middle, by how fast its trials are
+/// beside those of the same level. A block that lacks a level comes last.
+fn choose_trials<'a>(
     compare: &str,
     counted: &[&'a TrialSummary],
 ) -> BTreeMap<&'a Levels, &'a TrialSummary> {
     let mut settings: BTreeMap<Levels, BTreeMap<u32, Vec<&TrialSummary>>> = BTreeMap::new();
     for &trial in counted {
-        let mut others = trial.levels.clone();
-        others.remove(compare);
+        let others = trial.levels.without_factor(compare);
         settings.entry(others).or_default().entry(trial.block).or_default().push(trial);
     }
     let middle = |blocks: BTreeMap<u32, Vec<&'a TrialSummary>>| {
         let most = blocks.values().map(Vec::len).max()?;
         let mut whole: Vec<_> = blocks.into_values().filter(|it| it.len() == most).collect();
-        whole.sort_by(|one, other| speed(one).total_cmp(&speed(other)));
+        whole.sort_by(|one, other| mean_log_rate(one).total_cmp(&mean_log_rate(other)));
         let middle = whole.len().checked_sub(1)? / 2;
         Some(whole.swap_remove(middle))
     };
@@ -130,8 +105,8 @@ fn chosen<'a>(
     trials.map(|trial| (&trial.levels, trial)).collect()
 }
 
-/// The mean of the logarithms of the trials' rates: twice as fast weighs as much as half as fast.
-fn speed(trials: &[&TrialSummary]) -> f64 {
+/// The mean of logarithms: twice as fast weighs as much as half as fast.
+fn mean_log_rate(trials: &[&TrialSummary]) -> f64 {
     let rate = |trial: &&TrialSummary| -> f64 {
         trial.operations.iter().map(|operation| operation.per_second).sum()
     };
@@ -139,16 +114,15 @@ fn speed(trials: &[&TrialSummary]) -> f64 {
     rates.sum::<f64>() / trials.len() as f64
 }
 
-/// What ended in a stretch of time, all kinds together.
 #[derive(Clone, Copy)]
-struct EndedInStretch {
+struct StretchTally {
     start_s: f64,
     end_s: f64,
     operations: u64,
     latency_s: f64,
 }
 
-impl EndedInStretch {
+impl StretchTally {
     fn length(&self) -> f64 {
         self.end_s - self.start_s
     }
@@ -161,7 +135,7 @@ impl EndedInStretch {
         (self.operations > 0).then(|| self.latency_s / self.operations as f64)
     }
 
-    fn and(self, later: Self) -> Self {
+    fn merge_with(self, later: Self) -> Self {
         Self {
             start_s: self.start_s,
             end_s: later.end_s.max(self.end_s),
@@ -171,21 +145,21 @@ impl EndedInStretch {
     }
 }
 
-/// The seconds of a trial; what is left of one at its end goes to the second before.
-fn seconds(operations: &[Vec<SlotSummary>]) -> Vec<EndedInStretch> {
+/// The rest of a second at the trial's end goes to the second before.
+fn split_seconds(operations: &[Vec<SlotSummary>]) -> Vec<StretchTally> {
     let slots = operations.iter().map(Vec::len).max().unwrap_or(0);
-    let mut seconds: Vec<EndedInStretch> = Vec::with_capacity(slots);
+    let mut seconds: Vec<StretchTally> = Vec::with_capacity(slots);
     for number in 0..slots {
         let kinds =
-            operations.iter().filter_map(|slots| slots.get(number)).map(|slot| EndedInStretch {
+            operations.iter().filter_map(|slots| slots.get(number)).map(|slot| StretchTally {
                 start_s: slot.start_s,
                 end_s: slot.end_s,
                 operations: slot.count,
                 latency_s: slot.mean * slot.count as f64 / 1e9,
             });
-        let Some(second) = kinds.reduce(EndedInStretch::and) else { continue };
+        let Some(second) = kinds.reduce(StretchTally::merge_with) else { continue };
         match seconds.last_mut() {
-            Some(last) if second.length() < SHORT_S => *last = last.and(second),
+            Some(last) if second.length() < SHORT_S => *last = last.merge_with(second),
             _ if second.length() < SHORT_S => {}
             _ => seconds.push(second),
         }
@@ -194,15 +168,14 @@ fn seconds(operations: &[Vec<SlotSummary>]) -> Vec<EndedInStretch> {
 }
 
 impl OverTime {
-    /// `None` for a trial that was too short.
     fn from_course(trial: &TrialSummary, course: &TrialCourse) -> Option<Self> {
-        let seconds = seconds(&course.operations);
+        let seconds = split_seconds(&course.operations);
         if seconds.len() < FEWEST {
             return None;
         }
-        let is_idle = |second: &EndedInStretch| second.operations == 0;
-        let idle_s = |stretch: &[EndedInStretch]| -> f64 {
-            stretch.iter().filter(|it| is_idle(it)).map(EndedInStretch::length).sum()
+        let is_idle = |second: &StretchTally| second.operations == 0;
+        let idle_s = |stretch: &[StretchTally]| -> f64 {
+            stretch.iter().filter(|it| is_idle(it)).map(StretchTally::length).sum()
         };
         let stretches = seconds.chunk_by(|one, next| is_idle(one) == is_idle(next));
         Some(Self {
@@ -210,36 +183,43 @@ impl OverTime {
             attempt: trial.attempt,
             ran_s: trial.ran_s?,
             window_s: trial.window_s,
-            thirds_per_second: thirds(&seconds),
+            thirds_per_second: average_thirds(&seconds),
             idle_s: idle_s(&seconds),
             longest_idle_s: stretches.map(idle_s).fold(0.0, f64::max),
-            per_second: pieces(&seconds, |it| Some(it.per_second()), |all| Some(all.per_second())),
-            latency_s: pieces(&seconds, EndedInStretch::mean_s, |all| all.mean_s()),
-            owed: course.debts.owed.iter().map(owed).collect(),
-            payments: course.debts.payments.iter().map(|it| payments(it, trial.ran_s)).collect(),
+            per_second: build_pieces(
+                &seconds,
+                |it| Some(it.per_second()),
+                |all| Some(all.per_second()),
+            ),
+            latency_s: build_pieces(&seconds, StretchTally::mean_s, |all| all.mean_s()),
+            owed: course.debts.owed.iter().map(build_owed).collect(),
+            payments: course
+                .debts
+                .payments
+                .iter()
+                .map(|it| thin_payments(it, trial.ran_s))
+                .collect(),
         })
     }
 
-    fn pieces(&self) -> usize {
+    fn count_pieces(&self) -> usize {
         let owed = self.owed.iter().map(|owed| owed.pieces.len());
         let payments = self.payments.iter().map(|it| it.ended.len());
         self.per_second.len() + self.latency_s.len() + owed.chain(payments).sum::<usize>()
     }
 }
 
-/// As many values in a piece as there must be for no more pieces than [`MOST`].
 fn chunks<T>(values: &[T]) -> impl Iterator<Item = &[T]> {
     values.chunks(values.len().div_ceil(MOST).max(1))
 }
 
-/// Pieces of what is known of each second, and of all seconds of a piece together.
-fn pieces(
-    seconds: &[EndedInStretch],
-    each: impl Fn(&EndedInStretch) -> Option<f64>,
-    all: impl Fn(EndedInStretch) -> Option<f64>,
+fn build_pieces(
+    seconds: &[StretchTally],
+    each: impl Fn(&StretchTally) -> Option<f64>,
+    all: impl Fn(StretchTally) -> Option<f64>,
 ) -> Vec<LinePiece> {
-    let piece = |seconds: &[EndedInStretch]| {
-        let sum = seconds.iter().copied().reduce(EndedInStretch::and)?;
+    let piece = |seconds: &[StretchTally]| {
+        let sum = seconds.iter().copied().reduce(StretchTally::merge_with)?;
         let values = || seconds.iter().filter_map(&each);
         Some(LinePiece {
             start_s: sum.start_s,
@@ -252,7 +232,7 @@ fn pieces(
     chunks(seconds).filter_map(piece).collect()
 }
 
-fn owed(series: &OwedSeries) -> OwedOverTime {
+fn build_owed(series: &OwedSeries) -> OwedOverTime {
     let piece = |looks: &[(f64, u64)]| {
         let amounts = || looks.iter().map(|(_, amount)| *amount as f64);
         let (first, last) = (looks.first()?, looks.last()?);
@@ -272,8 +252,7 @@ fn owed(series: &OwedSeries) -> OwedOverTime {
     }
 }
 
-/// The moments of a payment, of which those that a chart can't tell apart are one.
-fn payments(series: &PaymentSeries, ran_s: Option<f64>) -> PaymentSeries {
+fn thin_payments(series: &PaymentSeries, ran_s: Option<f64>) -> PaymentSeries {
     let apart = ran_s.unwrap_or_default() / MOST as f64;
     let mut ended: Vec<(f64, u64)> = Vec::new();
     for &(at_s, number) in &series.ended {
@@ -285,12 +264,11 @@ fn payments(series: &PaymentSeries, ran_s: Option<f64>) -> PaymentSeries {
     PaymentSeries { name: series.name.clone(), ended }
 }
 
-/// Operations a second in each third of the seconds.
-fn thirds(seconds: &[EndedInStretch]) -> [f64; 3] {
+fn average_thirds(seconds: &[StretchTally]) -> [f64; 3] {
     let bound = |third: usize| seconds.len() * third / 3;
     [0, 1, 2].map(|third| {
         let seconds = seconds[bound(third)..bound(third + 1)].iter().copied();
-        seconds.reduce(EndedInStretch::and).map_or(0.0, |all| all.per_second())
+        seconds.reduce(StretchTally::merge_with).map_or(0.0, |all| all.per_second())
     })
 }
 

@@ -1,5 +1,3 @@
-//! Whether a trial's throughput had settled, and whether one that was to be steady was.
-
 use bakeoff_results::measure::{
     RISE, RISE_ERROR, RISE_SECONDS, ROUNDS_ERROR, ROUNDS_RANGE, ROUNDS_RISE,
 };
@@ -7,16 +5,15 @@ use bakeoff_results::{Scope, TrialSummary};
 use bakeoff_stats::rounds;
 use bakeoff_stats::steady::{Slope, Steadiness};
 
-/// What the operations a second of a trial say; `None` where its window was too short for a line
-/// through them, and for a trial that failed.
+/// `None` where the window is too short for a line through the operations a second.
 pub fn steadiness(trial: &TrialSummary) -> Option<Steadiness> {
     let of = |measure| trial.measures.get(measure, &Scope::Trial);
     let (rise, error, seconds) = (of(&RISE)?, of(&RISE_ERROR)?, of(&RISE_SECONDS)?);
-    Some(Slope { rise, error, values: seconds as usize }.says())
+    Some(Slope { rise, error, values: seconds as usize }.steadiness())
 }
 
-/// What the rounds of a trial say that was to be steady; `None` for any other.
+/// `None` for a trial that was not meant to be steady.
 pub fn rounds(trial: &TrialSummary) -> Option<Steadiness> {
     let of = |measure| trial.measures.get(measure, &Scope::Trial);
-    Some(rounds::says(of(&ROUNDS_RANGE)?, of(&ROUNDS_RISE)?, of(&ROUNDS_ERROR)?))
+    Some(rounds::judge_rounds(of(&ROUNDS_RANGE)?, of(&ROUNDS_RISE)?, of(&ROUNDS_ERROR)?))
 }

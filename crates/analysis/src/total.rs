@@ -1,30 +1,23 @@
-//! What all kinds of operations come to a second: of a trial, and of a cell.
-
 use bakeoff_results::measure::{BYTES_RATE, DONE_RATE, LITTLE_RATE, OPERATIONS, ROWS_RATE};
 use bakeoff_results::{FigureOfMerit, Scope, TrialSummary};
 use serde::{Deserialize, Serialize};
 
 use crate::span::ComparedSpan;
 
-/// What all kinds of operations of a trial come to a second, without those that failed.
+/// Without operations that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Total {
-    /// Operations.
     pub operations_per_second: f64,
-    /// Rows that they returned or wrote; `None` where these are not counted.
     #[serde(default)]
     pub rows_per_second: Option<f64>,
-    /// Bytes that they read or wrote; `None` where these are not counted.
     #[serde(default)]
     pub bytes_per_second: Option<f64>,
-    /// Whether these are upper bounds: the trial was cut off, and its rates were not counted or nothing
-    /// had ended.
+    /// Upper bounds: the trial was cut off, and its rates were not counted or nothing had ended.
     pub at_most: bool,
 }
 
 impl Total {
-    /// Of one trial; `None` where nothing was measured, and of an older bakeoff's where some failed: its
-    /// rates count these, too.
+    /// `None` also for an older bakeoff's where operations failed: its rates count these, too.
     pub fn from_trial(trial: &TrialSummary) -> Option<Self> {
         let measured = |measure| trial.measures.get(measure, &Scope::Clients);
         let sum = || {
@@ -39,8 +32,8 @@ impl Total {
         })
     }
 
-    /// Of operations alone. A rate that was counted is a bound only where nothing ended before the trial
-    /// was cut off: then Little's law bounds it.
+    /// A counted rate is a bound only where nothing ended before the trial was cut off: then
+    /// Little's law bounds it.
     fn of_operations(trial: &TrialSummary, rate: f64) -> Self {
         let is_cut_off = trial.operations.iter().any(|view| view.unfinished > 0);
         let bound = trial.measures.get(&LITTLE_RATE, &Scope::Clients);
@@ -50,8 +43,7 @@ impl Total {
         Self { operations_per_second, rows_per_second: None, bytes_per_second: None, at_most }
     }
 
-    /// How much a second it is by a figure of merit, megabytes in bytes; `None` for a time, and where
-    /// that was not counted.
+    /// By a figure of merit, megabytes in bytes; `None` for a time.
     pub fn rate(&self, merit: FigureOfMerit) -> Option<f64> {
         match merit {
             FigureOfMerit::Time => None,
@@ -62,18 +54,15 @@ impl Total {
     }
 }
 
-/// The same of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellTotal {
-    /// The geometric means of the trials', so that the quotient of two cells is the mean quotient of their
-    /// pairs; an upper bound where one of them is.
+    /// Geometric means, so that the quotient of two cells is the mean quotient of their pairs; an
+    /// upper bound where one trial's is.
     pub typical: Total,
-    /// Each trial's own, in the order in which they ran.
     pub each: Vec<Total>,
 }
 
 impl CellTotal {
-    /// Of all trials of a cell; `None` where it is not known of each.
     pub(crate) fn of_cell(trials: &[&TrialSummary]) -> Option<Self> {
         let each: Vec<Total> =
             trials.iter().map(|trial| Total::from_trial(trial)).collect::<Option<_>>()?;
@@ -93,8 +82,7 @@ impl CellTotal {
     }
 }
 
-/// What a unit of a trial's figure of merit took, in seconds, all kinds of operations together: the
-/// inverse of the rate.
+/// Seconds for a unit of the figure of merit, all operations together: the inverse of the rate.
 pub(crate) fn seconds_a_unit(
     trial: &TrialSummary,
     merit: FigureOfMerit,
@@ -104,7 +92,7 @@ pub(crate) fn seconds_a_unit(
     let rate = total.rate(merit).filter(|rate| *rate > 0.0)?;
     match span {
         ComparedSpan::Window => Some(1.0 / rate),
-        // Each operation is taken to do as much outside of the window as in it.
+        // Operations are taken to do as much outside of the window as in it.
         ComparedSpan::WholeTrial => {
             let whole = whole_trial_rate(trial).filter(|whole| *whole > 0.0)?;
             Some(total.operations_per_second / whole / rate)
@@ -112,16 +100,45 @@ pub(crate) fn seconds_a_unit(
     }
 }
 
-/// Operations a second that did not fail, over all of a trial.
 fn whole_trial_rate(trial: &TrialSummary) -> Option<f64> {
     let ended = trial.measures.get(&OPERATIONS, &Scope::Clients)?;
     let failed = trial.operations.iter().map(|view| view.errors).fold(0, u64::saturating_add);
     Some((ended - failed as f64) / trial.ran_s?)
 }
 
-/// exp(mean of ln x): what is twice too slow weighs as much as what is twice too fast, and one
-/// trial that stalled does not make the cell.
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// exp(mean of ln x): twice too slow weighs as much as twice too fast, and one stalled trial does
+/// not make the cell.
 pub(crate) fn geometric_mean(values: &[f64]) -> Option<f64> {
     let sum: f64 = values.iter().map(|value| value.ln()).sum();
     (!values.is_empty()).then(|| (sum / values.len() as f64).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_results::Measures;
+
+    use super::*;
+    use crate::tests::trial_at;
+
+    /// 80 operations and 400 rows a second in the window; 1,000 operations in the ten seconds of all.
+    #[test]
+    fn a_whole_trial_has_the_rate_of_all_that_ended_over_all_its_time() {
+        let mut measures = Measures::default();
+        for (measure, value) in [(&DONE_RATE, 80.0), (&ROWS_RATE, 400.0), (&OPERATIONS, 1_000.0)] {
+            measures.set(measure, Scope::Clients, value);
+        }
+        let trial = trial_at(&[], measures);
+        for (merit, span, seconds) in [
+            (FigureOfMerit::Operations, ComparedSpan::Window, 1.0 / 80.0),
+            (FigureOfMerit::Operations, ComparedSpan::WholeTrial, 1.0 / 100.0),
+            (FigureOfMerit::Rows, ComparedSpan::WholeTrial, 1.0 / 500.0),
+        ] {
+            let found = seconds_a_unit(&trial, merit, span).expect("a rate");
+            assert!((found - seconds).abs() < 1e-12, "{merit:?}: {found}, not {seconds}");
+        }
+    }
 }

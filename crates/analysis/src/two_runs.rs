@@ -1,7 +1,7 @@
-//! Two runs held against each other, cell by cell: another version, another machine, another month.
+//! Compares two runs, cell by cell: another version, another machine, another month.
 //!
-//! Their trials were not run in the same blocks. What a machine did in the meantime is in every ratio,
-//! and the spread of whole trials is in every interval.
+//! Their trials were not run in the same blocks. So changes of the machine are in every ratio, and
+//! the spread of whole trials is in every interval.
 
 mod set_up;
 
@@ -10,89 +10,72 @@ use std::collections::BTreeMap;
 use bakeoff_results::{FigureOfMerit, Levels, Run, TrialSummary};
 use serde::Serialize;
 
-pub use set_up::SetUp;
+pub use set_up::SetupChange;
 
 use crate::answers;
-use crate::cells::{counted, rank};
-use crate::compare::{Counted, blank, subjects_of};
+use crate::cells::{rank_levels, select_counted};
+use crate::compare::{Counted, start_comparison, subjects_of};
 use crate::comparison::{Comparison, Verdict};
 use crate::document::Document;
-use crate::open_loop::{OpenLoopView, is_open};
+use crate::open_loop::{is_behind, is_open};
 use crate::span::ComparedSpan;
 use crate::total::geometric_mean;
 use crate::verdict::{ComparisonCase, ComparisonSample, JudgingRule, OperationFigure, judge};
 
-/// What stands for the compared factor, and for its two levels.
 const FACTOR: &str = "run";
 const BEFORE: &str = "before";
 const AFTER: &str = "after";
 
-/// What the second of two runs says of the first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct TwoRuns {
-    /// What differs in their set-up.
-    pub set_up: Vec<SetUp>,
-    /// How each cell that both have stands at each operation, in the order of the first run's operations,
-    /// then of its factors.
+pub struct RunComparison {
+    pub set_up: Vec<SetupChange>,
     pub shared: Vec<SharedCell>,
-    /// The cells that kept up with their rate in the first run and, in more than half of their trials, not
+    /// These kept up with their rate in the first run and, in more than half of their trials, not
     /// in the second: they are worse, and no ratio says by how much.
     pub fell_behind: Vec<Levels>,
-    /// The other cells of both that have no ratio: some of their trials did not keep up.
+    /// Other cells of which some trials did not keep up.
     pub not_compared: Vec<Levels>,
-    /// The cells whose trials were cut off in the second run while operations were running, with no figure
-    /// of an operation that has one in the first: they are worse.
+    /// These were cut off in the second run, without figures of an operation that has some in the
+    /// first: they are worse.
     pub hung: Vec<Levels>,
-    /// The other cells of which an operation has figures in one run alone, so that it is not compared.
+    /// Other cells of which an operation has figures in one run alone.
     pub without_figures: Vec<Levels>,
-    /// The cells of which trials count in the first run alone.
     pub only_before: Vec<Levels>,
-    /// Those of which trials count in the second alone.
     pub only_after: Vec<Levels>,
 }
 
-/// How a cell of both runs stands at an operation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SharedCell {
-    /// The second run (`after`) against the first (`before`): the factor is `run`, the levels are the
-    /// cell's.
+    /// `after` against `before`: the factor is `run`, the levels are the cell's.
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// The geometric mean of the first run's trials: seconds, or so much a second, megabytes in bytes.
+    /// The geometric mean of the trials: seconds, or so much a second, megabytes in bytes.
     pub before: f64,
-    /// That of the second run's.
     pub after: f64,
-    /// How many trials of either run are behind it.
     pub trials: [u32; 2],
 }
 
-/// What a limit makes of two runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateVerdict {
-    /// Something is slower by more than the limit, no longer keeps up with its rate, or does not end.
+    /// Slower by more than the limit, behind the rate, or unfinished.
     Worse,
-    /// Something is decided, and nothing of that is worse than the limit.
     Passed,
-    /// No comparison is decided.
     Undecided,
 }
 
 impl SharedCell {
-    /// Whether it is decided that the second run is slower, and by more than so large a share.
     pub fn is_worse(&self, limit: f64) -> bool {
         let Comparison { verdict, ratio, .. } = &self.comparison;
         *verdict == Verdict::Slower && ratio.is_some_and(|ratio| ratio > 1.0 + limit)
     }
 
-    /// Whether it is decided how the two stand.
     pub fn is_decided(&self) -> bool {
         self.comparison.verdict.is_decided()
     }
 }
 
-impl TwoRuns {
-    /// What a limit makes of them: a share, by which the second run may be slower.
+impl RunComparison {
     pub fn gate(&self, limit: f64) -> GateVerdict {
         let is_worse = self.shared.iter().any(|it| it.is_worse(limit));
         let is_stuck = !(self.fell_behind.is_empty() && self.hung.is_empty());
@@ -103,13 +86,12 @@ impl TwoRuns {
         }
     }
 
-    /// Whether they have a cell in common.
     pub fn have_cells_in_common(&self) -> bool {
         let lists = [&self.fell_behind, &self.not_compared, &self.hung, &self.without_figures];
         !self.shared.is_empty() || lists.iter().any(|cells| !cells.is_empty())
     }
 
-    /// Sets a cell of both aside that has no ratio, by how it kept up with its rate, and says whether it did.
+    /// If one of the two did not keep up with its rate, sets the cell aside and returns true.
     fn set_aside(&mut self, levels: &Levels, [one, other]: [&CellTrials<'_>; 2]) -> bool {
         let is_like = one.behind == 0 && one.is_open == other.is_open;
         let list = match other.behind {
@@ -122,35 +104,32 @@ impl TwoRuns {
     }
 }
 
-/// The trials of a cell that count.
 #[derive(Default)]
 struct CellTrials<'a> {
     trials: Vec<&'a TrialSummary>,
     is_open: bool,
-    /// How many of them did not keep up with their rate.
     behind: usize,
 }
 
 impl CellTrials<'_> {
-    /// Whether a trial was cut off while operations were running.
     fn is_cut_off(&self) -> bool {
         let mut operations = self.trials.iter().flat_map(|trial| &trial.operations);
         operations.any(|view| view.unfinished > 0)
     }
 }
 
-/// Holds two runs of one workload against each other. All comparisons are one family.
+/// All comparisons of two runs of one workload, as one family.
 ///
-/// A level that was entered twice is there once, and engines that store nothing are left out: what
-/// these differ by is the harness.
-pub fn two_runs(before: &Document, after: &Document) -> TwoRuns {
-    let [old, new] = [cells(before), cells(after)];
+/// A level that was entered twice is there once, and engines that store nothing are left out: they
+/// only show the harness.
+pub fn two_runs(before: &Document, after: &Document) -> RunComparison {
+    let [old, new] = [collect_cells(before), collect_cells(after)];
     let runs = [&before.run.run, &after.run.run];
-    let mut found = TwoRuns {
-        set_up: set_up::differences(before, after),
-        only_before: missing(runs[0], &old, &new),
-        only_after: missing(runs[1], &new, &old),
-        ..TwoRuns::default()
+    let mut found = RunComparison {
+        set_up: set_up::find_differences(before, after),
+        only_before: find_missing(runs[0], &old, &new),
+        only_after: find_missing(runs[1], &new, &old),
+        ..RunComparison::default()
     };
     let (mut cases, mut figures) = (Vec::new(), Vec::new());
     for (levels, one) in in_order(runs[0], &old) {
@@ -186,34 +165,31 @@ pub fn two_runs(before: &Document, after: &Document) -> TwoRuns {
     found
 }
 
-/// The figures of both runs that are shown of a cell.
 struct ShownMeans {
     means: [f64; 2],
     trials: [u32; 2],
 }
 
-/// What there is to compare of a cell of both runs.
 #[derive(Default)]
-struct OfCell {
-    /// A case for each operation that both have figures of.
+struct CellCases {
     cases: Vec<(ComparisonCase, ShownMeans)>,
     /// Whether an operation has figures in the first run alone, or in the second.
     alone: [bool; 2],
 }
 
-fn of_cell(runs: [&Run; 2], levels: &Levels, cells: [&CellTrials<'_>; 2]) -> OfCell {
+fn of_cell(runs: [&Run; 2], levels: &Levels, cells: [&CellTrials<'_>; 2]) -> CellCases {
     let unlike = answers::differ_between(runs, levels);
-    let mut of_cell = OfCell::default();
+    let mut of_cell = CellCases::default();
     for subject in subjects_of(runs[0], cells[0].is_open) {
         let figures = cells.map(|cell| -> Vec<OperationFigure> {
             let figure = |trial: &&TrialSummary| {
-                subject.figure(&Counted::from_trial(trial), ComparedSpan::Window)
+                subject.read_figure(&Counted::from_trial(trial), ComparedSpan::Window)
             };
             cell.trials.iter().filter_map(figure).collect()
         });
         let comparison = Comparison {
             factor: FACTOR.to_owned(),
-            ..blank(runs[0], subject, levels, BEFORE, AFTER)
+            ..start_comparison(runs[0], subject, levels, BEFORE, AFTER)
         };
         let is_rate =
             FigureOfMerit::of_metric(&comparison.metric).is_some_and(FigureOfMerit::is_rate);
@@ -239,39 +215,36 @@ fn of_cell(runs: [&Run; 2], levels: &Levels, cells: [&CellTrials<'_>; 2]) -> OfC
     of_cell
 }
 
-/// The cells of a run with trials that count.
-fn cells(document: &Document) -> BTreeMap<&Levels, CellTrials<'_>> {
+fn collect_cells(document: &Document) -> BTreeMap<&Levels, CellTrials<'_>> {
     let run = &document.run.run;
     let is_left_out = |levels: &Levels| {
-        let stores_nothing = levels.get("engine").is_some_and(|engine| !run.stores(engine));
-        stores_nothing || levels.iter().any(|(factor, level)| run.alias(factor, level).is_some())
+        let stores_nothing = !run.stores_at(levels);
+        stores_nothing
+            || levels.iter().any(|(factor, level)| run.resolve_alias(factor, level).is_some())
     };
     let mut cells: BTreeMap<&Levels, CellTrials> = BTreeMap::new();
-    for trial in counted(&document.trials) {
+    for trial in select_counted(&document.trials) {
         if is_left_out(&trial.levels) {
             continue;
         }
         let cell = cells.entry(&trial.levels).or_default();
         cell.is_open |= is_open(trial);
-        cell.behind +=
-            usize::from(OpenLoopView::from_trial(trial).is_some_and(|open| !open.kept_up));
+        cell.behind += usize::from(is_behind(trial));
         cell.trials.push(trial);
     }
     cells
 }
 
-/// Cells in the order of a run's factors.
 fn in_order<'b, 'a>(
     run: &Run,
     cells: &'b BTreeMap<&'a Levels, CellTrials<'a>>,
 ) -> Vec<(&'a Levels, &'b CellTrials<'a>)> {
     let mut ordered: Vec<_> = cells.iter().map(|(levels, cell)| (*levels, cell)).collect();
-    ordered.sort_by_cached_key(|(levels, _)| rank(run, levels));
+    ordered.sort_by_cached_key(|(levels, _)| rank_levels(run, levels));
     ordered
 }
 
-/// The cells of a run that the other one has no trials of.
-fn missing(
+fn find_missing(
     run: &Run,
     cells: &BTreeMap<&Levels, CellTrials<'_>>,
     other: &BTreeMap<&Levels, CellTrials<'_>>,

@@ -1,11 +1,9 @@
-//! What a reader should be warned of: what each kind of warning is called, and how much a finding
-//! stands to suffer by it.
+//! Warnings for the reader: their kinds, and how much a finding suffers from each.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How much a warning takes from the worth of figures, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weight {
@@ -13,12 +11,11 @@ pub enum Weight {
     Voids,
     /// The figures concerned are worth less than they look.
     Weakens,
-    /// No figure is wrong; a reader should know it all the same.
+    /// No figure is wrong, but a reader should know it.
     Notes,
 }
 
 impl Weight {
-    /// Its name in the document.
     pub fn name(self) -> &'static str {
         match self {
             Self::Voids => "voids",
@@ -28,31 +25,28 @@ impl Weight {
     }
 }
 
-/// A line a kind: its name, its code, its weight, and when a run has it.
+/// A line for each kind: its name, its code, its weight, and when a run has it.
 macro_rules! kinds {
     ($($name:ident, $code:literal, $weight:ident, $about:literal;)*) => {
-        /// The kind of a warning. Kinds of one weight are listed in the order in which they are
-        /// shown.
+        /// Kinds of one weight are listed in the order in which they are shown.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum WarningKind {
             $(#[doc = $about] $name,)*
         }
 
         impl WarningKind {
-            /// All of them, the worst first.
+            /// The worst first.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// Its name in the document, which does not change.
+            /// Its name in the document: never changes.
             pub fn code(self) -> &'static str {
                 match self { $(Self::$name => $code,)* }
             }
 
-            /// How much a finding stands to suffer.
             pub fn weight(self) -> Weight {
                 match self { $(Self::$name => Weight::$weight,)* }
             }
 
-            /// When a run has it.
             pub fn about(self) -> &'static str {
                 match self { $(Self::$name => $about,)* }
             }
@@ -120,28 +114,24 @@ kinds! {
     CutsLeftOut, "cuts-left-out", Notes, "another run’s power cuts say nothing of an engine in this one";
 }
 
-/// A warning about a run as a whole: at most one of each kind, with how often it occurs and where
-/// it is worst.
+/// About a run as a whole: at most one of each kind, with how often it occurs and where it is
+/// worst.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "WrittenWarning", try_from = "WrittenWarning")]
 pub struct Warning {
-    /// What it is about.
     pub kind: WarningKind,
-    /// What happened, in a sentence.
     pub text: String,
-    /// What to do about it, in a sentence, where there is something.
     pub remedy: Option<String>,
 }
 
 impl Warning {
-    /// A warning that says `text`, of which a sentence is made.
+    /// `text` becomes a sentence.
     pub fn new(kind: WarningKind, text: impl AsRef<str>) -> Self {
-        Self { kind, text: sentence(text.as_ref()), remedy: None }
+        Self { kind, text: to_sentence(text.as_ref()), remedy: None }
     }
 
-    /// The same with what to do about it.
-    pub fn remedy(self, remedy: impl AsRef<str>) -> Self {
-        Self { remedy: Some(sentence(remedy.as_ref())), ..self }
+    pub fn with_remedy(self, remedy: impl AsRef<str>) -> Self {
+        Self { remedy: Some(to_sentence(remedy.as_ref())), ..self }
     }
 }
 
@@ -152,19 +142,16 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Brings the worst to the front; what is of one kind stays in its order.
 pub(crate) fn sort(warnings: &mut [Warning]) {
     warnings.sort_by_key(|warning| (warning.kind.weight(), warning.kind));
 }
 
-/// The text with a capital at its start and a full stop at its end.
-fn sentence(text: &str) -> String {
+fn to_sentence(text: &str) -> String {
     let mut rest = text.chars();
     let first = rest.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
     format!("{first}{}.", rest.as_str())
 }
 
-/// A warning as it stands in the document.
 #[derive(Serialize, Deserialize)]
 struct WrittenWarning {
     code: String,
@@ -212,7 +199,7 @@ mod tests {
             text(WarningKind::Noise, "b"),
             text(WarningKind::ClientsBusy, "c"),
             text(WarningKind::Retries, "d"),
-            text(WarningKind::NotSynced, "e").remedy("sync"),
+            text(WarningKind::NotSynced, "e").with_remedy("sync"),
         ];
         sort(&mut warnings);
         assert_eq!(warnings.map(|it| it.to_string()), ["E. Sync.", "C.", "B.", "A.", "D."]);

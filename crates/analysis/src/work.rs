@@ -1,6 +1,6 @@
-//! What each row of the clients' work took of the engine's cache, of the device and of processors: beside
-//! the rows a second it says why one engine falls off where another does not. Where a workload counts no
-//! rows it is each operation.
+//! The cost of each row of the clients' work in cache, device and processors: it shows why one
+//! engine slows down where another does not. If a workload counts no rows, the cost of each
+//! operation.
 
 use bakeoff_results::measure::{CACHE_MISSES, CPU, OPERATIONS, READ, READS, RETURNED, WORK_ROWS};
 use bakeoff_results::{Measure, Measures, Scope, TrialSummary};
@@ -9,89 +9,64 @@ use serde::{Deserialize, Serialize};
 use crate::cost::CostView;
 use crate::groups;
 
-/// What figures are for each of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Each {
-    /// A row that was returned or written.
     Row,
-    /// An operation, those with an error among them: the workload counts no rows.
+    /// With those that ended in an error; for a workload that counts no rows.
     Operation,
 }
 
-/// What the clients' work took while they ran, for each row or operation; the time of the drain is not in
-/// it. Over all trials of a cell together, and `None` where one of them does not know.
+/// While the clients ran, without the drain. Over all trials of a cell together, and `None` where
+/// one of them does not know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkView {
-    /// What the figures are for each of.
     pub each: Each,
-    /// How many there were, all trials together.
     pub units: u64,
-    /// Pages or blocks that the engine did not find in its own cache.
     pub cache_misses: Option<f64>,
-    /// Reads that reached the virtual disk's device.
     pub device_reads: Option<f64>,
-    /// Bytes that were read from storage: by the virtual disk's device, or as the kernel counted them for
-    /// the processes of all groups.
+    /// By the virtual disk's device, or as the kernel counted for the processes of all groups.
     pub device_read_bytes: Option<f64>,
-    /// Processor seconds of the engine.
     pub engine_cpu_s: Option<f64>,
-    /// Processor seconds of bakeoff's own clients.
     pub client_cpu_s: Option<f64>,
-    /// Read amplification: bytes that were read from storage for each byte of the rows that were returned.
+    /// Bytes that were read from storage for each byte of the rows that were returned.
     pub read_amplification: Option<f64>,
-    /// Which of these, and of the write amplification, are not known, and why.
-    pub lacks: Vec<Lack>,
+    /// Which of these, and of the write amplification, are unknown, and why.
+    pub lacks: Vec<MissingFigure>,
 }
 
-/// A figure that is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lack {
-    /// Which.
+pub struct MissingFigure {
     pub figure: WorkFigure,
-    /// Why.
     pub why: Unknown,
 }
 
-/// The figures that can be unknown, by their names in the JSON.
+/// Named as in the JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkFigure {
-    /// See [`WorkView::cache_misses`].
     CacheMisses,
-    /// See [`WorkView::device_reads`].
     DeviceReads,
-    /// See [`WorkView::device_read_bytes`].
     DeviceReadBytes,
-    /// See [`WorkView::engine_cpu_s`].
     EngineCpuS,
-    /// See [`WorkView::client_cpu_s`].
     ClientCpuS,
-    /// See [`crate::WorkCost::write_amplification`].
     WriteAmplification,
-    /// See [`WorkView::read_amplification`].
     ReadAmplification,
 }
 
-/// Why a figure is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unknown {
-    /// None of the engine's counters tells: it has no cache of its own, or keeps no count.
+    /// None of the engine's counters shows it: it has no cache of its own, or keeps no count.
     NoCounter,
-    /// Only a virtual disk counts it.
     NoVirtualDisk,
-    /// The engine's processes and files are somebody else's, or nobody could look into them.
+    /// The engine's processes and files belong to others, or could not be read.
     Elsewhere,
-    /// No row was changed and committed.
     NothingChanged,
-    /// No row was returned.
     NothingReturned,
-    /// This target does not count it.
     NotCounted,
 }
 
-/// The sums of one or of several trials.
 #[derive(Clone, Copy)]
 struct Sums {
     each: Each,
@@ -142,8 +117,7 @@ impl Sums {
         Some(self.device_read_bytes? / returned)
     }
 
-    /// Which figures are not known, in the order of [`Figure`].
-    fn lacks(&self, cost: Option<&CostView>) -> Vec<Lack> {
+    fn list_lacks(&self, cost: Option<&CostView>) -> Vec<MissingFigure> {
         let counted = |known: Option<f64>, why| known.is_none().then_some(why);
         let write = match cost.map(|cost| (cost.write_amplification, cost.sums)) {
             Some((Some(_), _)) => None,
@@ -169,13 +143,13 @@ impl Sums {
             (WorkFigure::WriteAmplification, write),
             (WorkFigure::ReadAmplification, read),
         ];
-        all.into_iter().filter_map(|(figure, why)| Some(Lack { figure, why: why? })).collect()
+        all.into_iter()
+            .filter_map(|(figure, why)| Some(MissingFigure { figure, why: why? }))
+            .collect()
     }
 }
 
 impl WorkView {
-    /// Of trials of one cell, and what they cost; `None` where neither rows were counted nor a device is
-    /// modelled, and where nothing was done.
     pub fn from_trials(trials: &[&TrialSummary], cost: Option<&CostView>) -> Option<Self> {
         let all = |each| {
             let sums: Option<Vec<Sums>> =
@@ -194,17 +168,16 @@ impl WorkView {
             engine_cpu_s: each(sums.engine_cpu_s),
             client_cpu_s: each(sums.client_cpu_s),
             read_amplification: sums.read_amplification(),
-            lacks: sums.lacks(cost),
+            lacks: sums.list_lacks(cost),
         })
     }
 
-    /// Why a figure is not known; `None` where it is.
     pub fn why_not(&self, figure: WorkFigure) -> Option<Unknown> {
         self.lacks.iter().find(|lack| lack.figure == figure).map(|lack| lack.why)
     }
 }
 
-/// By the virtual disk, or as the kernel counted it for the processes of all groups.
+/// By the virtual disk, or as the kernel counted for the processes of all groups.
 fn of_device(measures: &Measures, measure: &Measure) -> Option<f64> {
-    measures.get(measure, &Scope::Disk).or_else(|| groups::sum(measures, measure))
+    measures.get(measure, &Scope::Disk).or_else(|| groups::sum_groups(measures, measure))
 }

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use bakeoff_application::ScriptArgument;
 use bakeoff_experiment::{ARTICLES, Factor, FlagOverrides, HOST};
-use bakeoff_report::{Exporter, Reports};
+use bakeoff_report::{FORMATS, format_of_ending};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
@@ -20,11 +21,11 @@ pub use disk::{
 };
 use factors::OwnFactors;
 pub use shards::{Merge, Shards, Which};
-use unknown::explained;
+use unknown::explain_error;
 
 use crate::Lab;
 use crate::log::LogLevel;
-use crate::output::{self, program};
+use crate::output::{self, program_name};
 use crate::until_decided::UNTIL_DECIDED;
 
 /// Finds out which database engine, how much memory, which disk and which durability setting an
@@ -49,7 +50,7 @@ impl Cli {
         let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
         let matches = Self::command_for(lab).try_get_matches();
         let words: Vec<String> = words.collect();
-        let matches = matches.map_err(|error| explained(error, &words, &presets(lab)))?;
+        let matches = matches.map_err(|error| explain_error(error, &words, &preset_names(lab)))?;
         Self::from_arg_matches(&matches)
     }
 
@@ -59,26 +60,26 @@ impl Cli {
     /// What is wrong with it, or a text that was asked for.
     pub fn read_for(lab: &Lab, words: &[String]) -> Result<Self, clap::Error> {
         let matches = Self::command_for(lab).try_get_matches_from(words);
-        let matches = matches.map_err(|error| explained(error, words, &presets(lab)))?;
+        let matches = matches.map_err(|error| explain_error(error, words, &preset_names(lab)))?;
         Self::from_arg_matches(&matches)
     }
 
     /// All commands and flags, where these things are registered.
     pub fn command_for(lab: &Lab) -> clap::Command {
-        let value = |it: &dyn Exporter| PossibleValue::new(it.name()).help(it.about());
-        let formats = PossibleValuesParser::new(lab.reports.exporters().map(value));
+        let formats = FORMATS.iter().map(|it| PossibleValue::new(it.name).help(it.about));
+        let formats = PossibleValuesParser::new(formats);
         let vocabulary = lab.registry.vocabulary();
         let command = Self::command()
             .mut_subcommand("report", |report| {
                 report.mut_arg("format", |format| format.value_parser(formats))
             })
-            .mut_subcommand("run", |run| factors::described(run, &vocabulary));
-        by_own_name(command.name(program().leak() as &str))
+            .mut_subcommand("run", |run| factors::with_factor_flags(run, &vocabulary));
+        by_own_name(command.name(program_name().leak() as &str))
     }
 }
 
 /// What `bakeoff run` takes by its name.
-fn presets(lab: &Lab) -> Vec<&'static str> {
+fn preset_names(lab: &Lab) -> Vec<&'static str> {
     let names = lab.registry.presets().iter().map(|preset| preset.name);
     names.chain([ARTICLES]).collect()
 }
@@ -95,8 +96,12 @@ fn by_own_name(command: clap::Command) -> clap::Command {
 /// What bakeoff can do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run an experiment: a preset or a TOML file
+    /// Run an experiment: a preset, a TOML file, or an application of your own
     Run(Box<RunArguments>),
+    /// Write the folder of an example application: put your own SQL in its place
+    New(New),
+    /// Find every mistake of an application, and try its statements on each engine
+    Check(Check),
     /// Show what a run found
     Report(ReportArguments),
     /// Hold two runs against each other: another version, machine or month
@@ -130,10 +135,14 @@ pub enum Command {
 /// `bakeoff run`.
 #[derive(Clone, Debug, Args)]
 pub struct RunArguments {
-    /// A preset (see `bakeoff list presets`), a TOML file, or a job file of fio (FILE.fio); `articles` runs all
-    /// presets of articles and makes a page of them; not needed with --resume
-    #[arg(value_name = "PRESET|FILE.toml")]
+    /// A preset (see `bakeoff list presets`), a TOML file, a folder of SQL (see `bakeoff new`), scripts of pgbench, or
+    /// a job file of fio (FILE.fio); `articles` runs all presets of articles and makes a page of them; not needed with
+    /// --resume
+    #[arg(value_name = "PRESET|FILE.toml|FOLDER|FILE.sql")]
     pub experiment: Option<String>,
+    /// More scripts, each with its weight: buy.sql@1 browse.sql@9
+    #[arg(value_name = "FILE.sql", value_parser = parse_script)]
+    pub scripts: Vec<String>,
 
     /// The lab's own factors, a flag each.
     #[command(flatten)]
@@ -218,27 +227,35 @@ impl RunArguments {
         let mut changes =
             FlagOverrides { factors: self.own.0.clone(), named, planner, ..self.keys.clone() };
         // What goes on has its disk.
-        if self.path.is_some() && self.resume.is_none() && !changes.gives(Factor::DISK) {
+        if self.path.is_some() && self.resume.is_none() && !changes.gives_factor(Factor::DISK) {
             changes.factors.push((Factor::DISK, HOST.into()));
         }
         changes
     }
 }
 
-fn nth(text: &str) -> Result<u64, String> {
+/// Only scripts are named side by side.
+fn parse_script(text: &str) -> Result<String, String> {
+    match ScriptArgument::from_argument(text) {
+        Some(script) => script.map(|_| text.to_owned()),
+        None => Err("only scripts stand side by side: FILE.sql FILE.sql".into()),
+    }
+}
+
+fn parse_count(text: &str) -> Result<u64, String> {
     text.trim().parse().map_err(|_| "give a whole number from 1".into())
 }
 
-fn milliseconds(text: &str) -> Result<u64, String> {
+fn parse_milliseconds(text: &str) -> Result<u64, String> {
     text.trim().parse().map_err(|_| "give a whole number of milliseconds".into())
 }
 
-fn seed(text: &str) -> Result<u64, String> {
+fn parse_seed(text: &str) -> Result<u64, String> {
     text.trim().parse().map_err(|_| "give a whole number from 0 to 9223372036854775807".into())
 }
 
 /// `10%` as a share of one. A number alone could be meant as a share as well: `0.1`, or `10`.
-fn share(text: &str) -> Result<f64, String> {
+fn parse_share(text: &str) -> Result<f64, String> {
     let text = text.trim();
     let valid = |number: &f64| (0.0..=10_000.0).contains(number);
     let number = |text: &str| text.trim().parse::<f64>().ok().filter(valid);
@@ -249,6 +266,28 @@ fn share(text: &str) -> Result<f64, String> {
         Some(_) => Err(format!("give per cent with their sign: {text}%, not {text}")),
         None => Err("give per cent from 0% to 10000%, such as 10%".into()),
     }
+}
+
+/// `bakeoff new`.
+#[derive(Debug, Args)]
+pub struct New {
+    /// The folder to make
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Which example: shop, point (one read by key) or oltp (sysbench's tests)
+    #[arg(long, value_name = "EXAMPLE", default_value = "shop")]
+    pub from: String,
+}
+
+/// `bakeoff check`.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// The folder of the application, or a script
+    #[arg(value_name = "FOLDER|FILE.sql")]
+    pub application: String,
+    /// More scripts
+    #[arg(value_name = "FILE.sql", value_parser = parse_script)]
+    pub scripts: Vec<String>,
 }
 
 /// `bakeoff report`.
@@ -285,7 +324,7 @@ impl ReportArguments {
     ///
     /// # Errors
     /// An ending that says none.
-    pub fn format(&self, reports: &Reports) -> Result<&str, String> {
+    pub fn choose_format(&self) -> Result<&str, String> {
         if let Some(format) = &self.format {
             return Ok(format);
         }
@@ -293,8 +332,9 @@ impl ReportArguments {
             return Ok("term");
         };
         let ending = ending.to_string_lossy();
-        reports.format_of(&ending).ok_or_else(|| {
-            let endings: Vec<String> = reports.endings().map(|it| format!(".{it}")).collect();
+        format_of_ending(&ending).ok_or_else(|| {
+            let endings = FORMATS.iter().flat_map(|it| it.endings);
+            let endings: Vec<String> = endings.map(|it| format!(".{it}")).collect();
             format!(
                 "bakeoff can't write a report as `.{ending}`; take one of {}, or name the format: \
                  --format FORMAT",
@@ -325,7 +365,7 @@ pub struct Compare {
     pub after: PathBuf,
     /// End with 1 where an operation in AFTER is shown to be slower by more than so much, with 3 where
     /// nothing could be decided, and else with 0
-    #[arg(long, value_name = "N%", allow_hyphen_values = true, value_parser = share)]
+    #[arg(long, value_name = "N%", allow_hyphen_values = true, value_parser = parse_share)]
     pub fail_above: Option<f64>,
     /// The format of what is printed
     #[arg(long, default_value = "term",

@@ -1,10 +1,8 @@
-//! The planner `find-limit`: it stands here, above the lab and the analysis, since the next rate goes by
-//! what the last trial's response times were.
+//! The planner `find-limit`. It needs response times from the analysis, so it can't be in the lab.
 //!
-//! In each combination of the factors beside `rate`, a closed loop is run first. Half of what it reached is
-//! the first rate, unless the experiment names one. The search itself is a pure function of the trials so far
-//! ([`LimitView::of`]), which are read from the run folder each time: so a run that was interrupted goes on where
-//! it was.
+//! Each combination of the other factors starts with a closed loop; half of its rate is the first
+//! rate, unless the experiment names one. The search is a pure function of the trials in the run
+//! folder, so an interrupted run goes on where it was.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -12,7 +10,7 @@ use bakeoff_analysis::{LimitView, MOST_PROBES, share_of_others};
 use bakeoff_experiment::{
     Experiment, Factor, PlannedTrial, Rate, ResponseTimeLimit, TrialBlock, TrialPlan,
 };
-use bakeoff_lab::planner::{DueBlock, Planner, PlannerKind, due, due_after};
+use bakeoff_lab::planner::{DueBlock, Planner, PlannerKind, due_after, find_due};
 use bakeoff_results::{Error, Levels, RunFolder, TrialSummary};
 
 use crate::until_decided::AGAIN;
@@ -20,7 +18,6 @@ use crate::until_decided::AGAIN;
 #[cfg(test)]
 mod tests;
 
-/// How many rates are tried at most in a search.
 pub const MOST: usize = MOST_PROBES;
 
 pub static FIND_LIMIT: PlannerKind = PlannerKind {
@@ -35,31 +32,23 @@ pub static FIND_LIMIT: PlannerKind = PlannerKind {
 
 struct FindLimit {
     limit: ResponseTimeLimit,
-    /// What is run before any search: the plan's blocks, in so far as they were not run.
+    /// Blocks of the plan that have not run yet; they run before any search.
     due: VecDeque<DueBlock>,
     conditions: Vec<LimitCondition>,
-    /// The number of the first block that the plan has not.
     beyond: u32,
     news: Option<String>,
 }
 
-/// A combination of levels of the factors beside `rate`.
 struct LimitCondition {
-    /// The plan's trial.
     first: PlannedTrial,
     levels: Levels,
-    /// The levels that vary, in words.
     place: String,
-    /// How many probes were told of.
     told: usize,
     is_over: bool,
 }
 
-/// What the searches of a run have found by now, a line each; none of a run that looks for no limit.
-///
-/// # Errors
-/// When the folder can't be read.
-pub fn answers(
+/// The results of a run's searches so far, one line each; empty for other runs.
+pub fn find_answers(
     experiment: &Experiment,
     plan: &TrialPlan,
     folder: &mut RunFolder,
@@ -68,8 +57,10 @@ pub fn answers(
         return Ok(Vec::new());
     }
     let planner = FindLimit::new(experiment, plan, folder)?;
-    let trials = folder.trials()?;
-    let line = |at: &LimitCondition| at.line(&planner.look(at, &trials).answer(planner.limit));
+    let trials = folder.read_trials()?;
+    let line = |at: &LimitCondition| {
+        at.format_line(&LimitView::answer(&planner.view_condition(at, &trials), planner.limit))
+    };
     Ok(planner.conditions.iter().map(line).collect())
 }
 
@@ -83,7 +74,7 @@ impl FindLimit {
             path: folder.dir().to_owned(),
             why: "its experiment names no limit".into(),
         })?;
-        let done = folder.done()?;
+        let done = folder.read_ended_trials()?;
         let due: Result<Vec<Option<DueBlock>>, Error> =
             plan.blocks.iter().map(|block| due_after(block, &done, folder)).collect();
         let mut trials: Vec<&PlannedTrial> =
@@ -96,9 +87,8 @@ impl FindLimit {
         Ok(Self { limit, due, conditions, beyond, news: None })
     }
 
-    /// What is known of a condition.
-    fn look(&self, at: &LimitCondition, trials: &[TrialSummary]) -> LimitView {
-        let own: Vec<&TrialSummary> = trials.iter().filter(|it| at.holds(it)).collect();
+    fn view_condition(&self, at: &LimitCondition, trials: &[TrialSummary]) -> LimitView {
+        let own: Vec<&TrialSummary> = trials.iter().filter(|it| at.holds_trial(it)).collect();
         let named = match at.first.cell.rate() {
             Rate::Open { per_second, .. } => Some(per_second),
             Rate::Closed => None,
@@ -106,9 +96,8 @@ impl FindLimit {
         LimitView::from_trials(self.limit, at.levels.clone(), &own, named)
     }
 
-    /// Has the first trial that the machine disturbed run a second time, since the search goes by what it says;
-    /// what it had is kept, but no more looked at. Within bounds: on a machine that is never quiet, a second time is
-    /// no better than the first.
+    /// Repeats the first disturbed trial: the search depends on it. Only a few, since a machine
+    /// that is never quiet gains nothing.
     fn run_again(
         &mut self,
         trials: &[TrialSummary],
@@ -118,7 +107,7 @@ impl FindLimit {
         if trials.len() - blocks.len() >= blocks.len().div_ceil(AGAIN) {
             return Ok(None);
         }
-        let (noted, processors) = (folder.disturbed()?, folder.run()?.machine.processors);
+        let (noted, processors) = (folder.read_disturbed()?, folder.run()?.machine.processors);
         let what = |trial: &TrialSummary| {
             let by_others = share_of_others(trial, processors);
             let by_others =
@@ -132,30 +121,35 @@ impl FindLimit {
         let mut fresh = trials.iter().filter(|trial| once(trial));
         let found = fresh.find_map(|trial| Some((trial, what(trial)?)));
         let Some((trial, what)) = found else { return Ok(None) };
-        let Some(at) = self.conditions.iter().find(|it| it.holds(trial)) else { return Ok(None) };
+        let Some(at) = self.conditions.iter().find(|it| it.holds_trial(trial)) else {
+            return Ok(None);
+        };
         let reason = format!("the machine was disturbed ({what}); the block was run again");
-        folder.invalidate(trial.block, trial.attempt, &reason)?;
+        folder.invalidate_block(trial.block, trial.attempt, &reason)?;
         let level = &trial.levels[Factor::RATE.name()];
-        self.news =
-            Some(at.line(&format!("{level} is tried again: the machine was disturbed ({what})")));
-        let cell = at.first.cell.with(Factor::RATE, level.clone());
+        self.news = Some(
+            at.format_line(&format!("{level} is tried again: the machine was disturbed ({what})")),
+        );
+        let cell = at.first.cell.with_level(Factor::RATE, level.clone());
         let trials = vec![PlannedTrial { order: trial.order, cell }];
         let block = TrialBlock { number: trial.block, repetition: trial.repetition, trials };
         Ok(Some(DueBlock { block, attempt: trial.attempt + 1 }))
     }
 
-    /// What has come of the last trial of a condition, and what is next.
+    /// The result of a condition's last trial, and the next step.
     fn news_of(&self, looked: &LimitView) -> String {
         let limit = self.limit;
         match (looked.next_per_second, looked.probes.last()) {
-            (Some(next), Some(last)) => format!("{}; next {next}/s", last.words(limit)),
+            (Some(next), Some(last)) => format!("{}; next {next}/s", last.describe_probe(limit)),
             (Some(next), None) => {
                 let reached = looked.closed_per_second.unwrap_or_default();
                 format!(
                     "a closed loop reaches {reached:.0}/s; {limit} is looked for from {next}/s on"
                 )
             }
-            (None, Some(last)) => format!("{}; {}", last.words(limit), looked.answer(limit)),
+            (None, Some(last)) => {
+                format!("{}; {}", last.describe_probe(limit), looked.answer(limit))
+            }
             (None, None) => looked.answer(limit),
         }
     }
@@ -164,34 +158,31 @@ impl FindLimit {
 impl LimitCondition {
     fn from_trial(experiment: &Experiment, first: &PlannedTrial) -> Self {
         let several =
-            |factor: &Factor| *factor != Factor::RATE && experiment.levels(*factor).len() > 1;
+            |factor: &Factor| *factor != Factor::RATE && experiment.run_levels(*factor).len() > 1;
         let varied = experiment.factors.keys().filter(|factor| several(factor));
-        let words = varied.map(|factor| factor.in_words(first.cell.get(*factor)));
+        let words = varied.map(|factor| factor.in_words(first.cell.aliased_level(*factor)));
         let place = words.collect::<Vec<_>>().join(", ");
         let mut levels = first.cell.to_map();
         levels.remove(Factor::RATE.name());
         Self { first: first.clone(), levels, place, told: 0, is_over: false }
     }
 
-    /// Whether a trial is one of it.
-    fn holds(&self, trial: &TrialSummary) -> bool {
+    fn holds_trial(&self, trial: &TrialSummary) -> bool {
         let others = trial.levels.iter().filter(|(factor, _)| *factor != Factor::RATE.name());
         others.eq(self.levels.iter())
     }
 
-    /// A line about it.
-    fn line(&self, what: &str) -> String {
+    fn format_line(&self, what: &str) -> String {
         if self.place.is_empty() { what.to_owned() } else { format!("{}: {what}", self.place) }
     }
 
-    /// The block that probes a rate.
-    fn probe(&self, number: u32, repetition: u32, rate: f64) -> TrialBlock {
+    fn probe_block(&self, number: u32, repetition: u32, rate: f64) -> TrialBlock {
         let arrivals = match self.first.cell.rate() {
             Rate::Open { arrivals, .. } => arrivals,
             Rate::Closed => None,
         };
         let level = Rate::Open { per_second: rate, arrivals }.to_string();
-        let cell = self.first.cell.with(Factor::RATE, level);
+        let cell = self.first.cell.with_level(Factor::RATE, level);
         TrialBlock { number, repetition, trials: vec![PlannedTrial { order: 0, cell }] }
     }
 }
@@ -201,7 +192,7 @@ impl Planner for FindLimit {
         if let Some(due) = self.due.pop_front() {
             return Ok(Some(due));
         }
-        let trials = so_far.trials()?;
+        let trials = so_far.read_trials()?;
         if let Some(due) = self.run_again(&trials, so_far)? {
             return Ok(Some(due));
         }
@@ -210,17 +201,17 @@ impl Planner for FindLimit {
         let mut next = None;
         for place in 0..self.conditions.len() {
             let at = &self.conditions[place];
-            let looked = self.look(at, &trials);
+            let looked = self.view_condition(at, &trials);
             let told = looked.probes.len();
             if told > at.told || (at.told == 0 && !at.is_over) {
                 let of = self.conditions.len();
                 let begins = told == 0 && of > 1;
                 let search = begins.then(|| format!("search {} of {of}: ", place + 1));
-                lines.push(search.unwrap_or_default() + &at.line(&self.news_of(&looked)));
+                lines.push(search.unwrap_or_default() + &at.format_line(&self.news_of(&looked)));
             }
             let block = looked.next_per_second.map(|rate| {
                 let times = looked.probes.iter().filter(|it| it.per_second == rate).count();
-                at.probe(number, times as u32, rate)
+                at.probe_block(number, times as u32, rate)
             });
             let at = &mut self.conditions[place];
             (at.told, at.is_over) = (told, block.is_none());
@@ -231,16 +222,16 @@ impl Planner for FindLimit {
         }
         self.news = (!lines.is_empty()).then(|| lines.join("\n"));
         match next {
-            Some(block) => due(&block, so_far),
+            Some(block) => find_due(&block, so_far),
             None => Ok(None),
         }
     }
 
-    fn left(&self) -> Vec<&DueBlock> {
+    fn blocks_left(&self) -> Vec<&DueBlock> {
         self.due.iter().collect()
     }
 
-    fn news(&mut self) -> Option<String> {
+    fn take_news(&mut self) -> Option<String> {
         self.news.take()
     }
 }

@@ -1,4 +1,4 @@
-//! What the command works with, and its `main`.
+//! The [`Lab`]: everything that is registered, and the program's `main`.
 
 use std::process::ExitCode;
 
@@ -6,20 +6,17 @@ use bakeoff_devices::device::model::DeviceModel;
 use bakeoff_engines::Engine;
 use bakeoff_experiment::{Preset, without_passwords};
 use bakeoff_lab::Registry;
-use bakeoff_lab::planner::PlannerKind;
 use bakeoff_lab::targets::Target;
-use bakeoff_load::ArrivalProcess;
-use bakeoff_report::{Exporter, Reports, Section};
 use bakeoff_workloads::Workload;
 
+use crate::application::register_application;
 use crate::cli::{Cli, Command};
 use crate::exit::{CommandFailure, Exit};
 use crate::find_limit::FIND_LIMIT;
 use crate::until_decided::UNTIL_DECIDED;
 use crate::{commands, log, output};
 
-/// Everything that is registered. A program of one's own is `main` of a lab to which it has added
-/// its things:
+/// Everything that is registered. Your own program is `main` of a lab with your additions:
 ///
 /// ```no_run
 /// fn main() -> std::process::ExitCode {
@@ -27,88 +24,52 @@ use crate::{commands, log, output};
 /// }
 /// ```
 ///
-/// That program starts itself for each trial and each virtual disk, so all of them know what it has
-/// added.
+/// That program starts itself for each trial and each virtual disk, so they all know its additions.
 pub struct Lab {
-    /// What an experiment may name.
+    /// Everything that an experiment may name.
     pub(crate) registry: Registry,
-    /// What reports are made of, and the formats that they are written in.
-    pub(crate) reports: Reports,
-    /// Sections and formats whose names are taken.
-    taken: Vec<String>,
 }
 
 impl Lab {
     /// Everything that is built in.
     pub fn standard() -> Self {
-        let registry = Registry::standard().with_planner(&UNTIL_DECIDED).with_planner(&FIND_LIMIT);
-        let reports = Reports::standard();
-        Self { registry, reports, taken: Vec::new() }
+        Self { registry: Registry::standard().with_planners(&[&UNTIL_DECIDED, &FIND_LIMIT]) }
     }
 
     /// Adds an engine.
     #[must_use]
     pub fn engine(self, engine: &'static dyn Engine) -> Self {
-        Self { registry: self.registry.with_engines([engine]), ..self }
+        Self { registry: self.registry.with_engines([engine]) }
     }
 
     /// Adds a workload over tables.
     #[must_use]
     pub fn workload(self, workload: &'static dyn Workload) -> Self {
-        Self { registry: self.registry.with_workloads([workload]), ..self }
+        Self { registry: self.registry.with_workloads([workload]) }
     }
 
     /// Adds a target, with the workloads that it runs.
     #[must_use]
     pub fn target(self, target: impl Target + 'static) -> Self {
-        Self { registry: self.registry.with_target(target), ..self }
-    }
-
-    /// Adds an arrival process, for rates: how the starts of an open loop follow each other.
-    #[must_use]
-    pub fn arrivals(self, arrivals: &'static ArrivalProcess) -> Self {
-        Self { registry: self.registry.with_arrivals(arrivals), ..self }
-    }
-
-    /// Adds a planner: what decides which block is run next.
-    #[must_use]
-    pub fn planner(self, planner: &'static PlannerKind) -> Self {
-        Self { registry: self.registry.with_planner(planner), ..self }
+        Self { registry: self.registry.with_target(target) }
     }
 
     /// Adds a model of devices, for disks.
     #[must_use]
     pub fn model(self, model: DeviceModel) -> Self {
-        Self { registry: self.registry.with_model(model), ..self }
+        Self { registry: self.registry.with_model(model) }
     }
 
     /// Adds an experiment that is known by its name.
     #[must_use]
     pub fn preset(self, preset: Preset) -> Self {
-        Self { registry: self.registry.with_preset(preset), ..self }
+        Self { registry: self.registry.with_preset(preset) }
     }
 
-    /// Adds a section of reports.
-    #[must_use]
-    pub fn section(mut self, section: impl Section + 'static) -> Self {
-        let taken = self.reports.section(Box::new(section)).err();
-        self.taken.extend(taken.map(|error| error.to_string()));
-        self
-    }
-
-    /// Adds a format of reports.
-    #[must_use]
-    pub fn exporter(mut self, exporter: impl Exporter + 'static) -> Self {
-        let taken = self.reports.exporter(Box::new(exporter)).err();
-        self.taken.extend(taken.map(|error| error.to_string()));
-        self
-    }
-
-    /// Does what the command line says: the whole of a program's `main`. Things that were registered
-    /// and can't stand beside each other are told, and nothing is done.
+    /// Runs the command line: the whole `main` of a program. If registered things clash, it reports
+    /// that and does nothing else.
     pub fn main(self) -> ExitCode {
-        let mut problems = self.registry.problems();
-        problems.extend_from_slice(&self.taken);
+        let problems = self.registry.problems();
         if !problems.is_empty() {
             let lines = problems.iter().map(|problem| format!("\n  {problem}"));
             let message = format!(
@@ -118,8 +79,9 @@ impl Lab {
             output::say(&message);
             return Exit::Failed.into();
         }
-        let cli = Cli::parse_for(&self).unwrap_or_else(|error| refuse(&error));
-        match self.permitted(&cli).run(&cli) {
+        let cli = Cli::parse_for(&self).unwrap_or_else(|error| refuse_command_line(&error));
+        let done = self.with_permissions(&cli).with_application(&cli).and_then(|lab| lab.run(&cli));
+        match done {
             Ok(exit) => exit.into(),
             Err(failure) => {
                 output::say(&failure);
@@ -128,27 +90,39 @@ impl Lab {
         }
     }
 
-    /// The same with what the command line allows, and no experiment can.
-    fn permitted(self, cli: &Cli) -> Self {
+    /// Adds what the command line may allow, but no experiment.
+    fn with_permissions(self, cli: &Cli) -> Self {
         match &cli.command {
             Command::Run(arguments) if arguments.i_run_this_server => {
-                Self { registry: self.registry.with_pages_elsewhere(), ..self }
+                Self { registry: self.registry.with_pages_elsewhere() }
             }
             _ => self,
         }
     }
 
+    /// Adds the application of the user's own that the command line names.
+    fn with_application(self, cli: &Cli) -> Result<Self, CommandFailure> {
+        match &cli.command {
+            Command::Run(arguments) => {
+                Ok(Self { registry: register_application(self.registry, arguments)? })
+            }
+            _ => Ok(self),
+        }
+    }
+
     fn run(&self, cli: &Cli) -> Result<Exit, CommandFailure> {
-        // A disk's daemon has nobody who would read what it says.
+        // The daemon of a disk has no reader for its messages.
         if !matches!(cli.command, Command::DiskDaemon) {
-            log::start(cli.log)?;
+            log::start_logging(cli.log)?;
         }
         match &cli.command {
             Command::Run(arguments) => commands::run::run(self, arguments),
-            Command::Report(arguments) => commands::report::run(self, arguments),
+            Command::New(arguments) => commands::new::run(arguments),
+            Command::Check(arguments) => commands::check::run(self, arguments),
+            Command::Report(arguments) => commands::report::run(arguments),
             Command::Compare(arguments) => commands::compare::run(arguments),
             Command::Cluster(what) => commands::cluster::run(self, what),
-            Command::Merge(arguments) => commands::merge::run(self, arguments),
+            Command::Merge(arguments) => commands::merge::run(arguments),
             Command::List(arguments) => commands::list::run(self, arguments),
             Command::Doctor(arguments) => commands::doctor::run(self, arguments),
             Command::Layouts(arguments) => commands::layouts::run(arguments),
@@ -161,8 +135,8 @@ impl Lab {
     }
 }
 
-/// Says what is wrong with a command line. What is quoted of it may be a URL in the wrong place.
-fn refuse(error: &clap::Error) -> ! {
+/// Explains an error on the command line. Quoted text may be a URL in the wrong place.
+fn refuse_command_line(error: &clap::Error) -> ! {
     let said = error.to_string();
     let shown = without_passwords(&said);
     if shown == said {

@@ -1,4 +1,4 @@
-//! What bakeoff does, step by step, on standard error: for whoever looks for the cause of something.
+//! Writes bakeoff's steps to standard error, for users who look for the cause of a problem.
 
 use std::io;
 
@@ -27,12 +27,8 @@ pub enum LogLevel {
     Trace,
 }
 
-/// Says that much from here on; without a level, what the variable asks for. To be called before
-/// there is a second thread.
-///
-/// # Errors
-/// A variable that names no level.
-pub fn start(level: Option<LogLevel>) -> Result<(), CommandFailure> {
+/// Without a level the variable decides. Call this before there is a second thread.
+pub fn start_logging(level: Option<LogLevel>) -> Result<(), CommandFailure> {
     let level = match (level, std::env::var(VARIABLE)) {
         (Some(level), _) => level,
         (None, Ok(name)) if !name.is_empty() => LogLevel::from_str(&name, true).map_err(|_| {

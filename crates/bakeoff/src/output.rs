@@ -1,4 +1,4 @@
-//! What bakeoff prints and writes.
+//! Prints text and writes files for the user.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -7,58 +7,52 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use bakeoff_results::visible;
+use bakeoff_results::escape_unseen;
 
 use crate::exit::{CommandFailure, Exit};
 
-/// Writes a file that a user names, whole or not at all; what is no file, such as a pipe or a device,
-/// is written to. Links are followed that are one's own or root's; root writes nothing where others
-/// decide what is there.
+/// Replaces a file whole or not at all; writes to a pipe or a device as it is. Follows links of
+/// this user or root alone; root writes nothing where others decide what is there.
 pub fn write(path: &Path, text: &str) -> Result<(), CommandFailure> {
-    use bakeoff_trust::Error::System;
-    let written = match target(path) {
-        Ok(OutputTarget::File(path)) => replace(&path, text),
+    use bakeoff_folders::trust::Error::System;
+    let written = match find_target(path) {
+        Ok(OutputTarget::File(path)) => replace_file(&path, text),
         Ok(OutputTarget::Other(path)) => std::fs::write(path, text),
         Err(System { source, .. }) => Err(source),
         Err(error) => Err(error.into()),
     };
-    written.map_err(|error| failure(path, &error))
+    written.map_err(|error| write_failure(path, &error))
 }
 
 /// Puts a new file in the place of whatever has its name, a link itself too.
 pub fn write_here(path: &Path, text: &str) -> Result<(), CommandFailure> {
-    replace(path, text).map_err(|error| failure(path, &error))
+    replace_file(path, text).map_err(|error| write_failure(path, &error))
 }
 
-fn failure(path: &Path, error: &io::Error) -> CommandFailure {
+fn write_failure(path: &Path, error: &io::Error) -> CommandFailure {
     CommandFailure::new(
-        exit(error),
-        format!("{} can't be written: {}", path.display(), plain(error)),
+        exit_for(error),
+        format!("{} can't be written: {}", path.display(), plain_message(error)),
     )
 }
 
-/// What is written to.
 enum OutputTarget {
-    /// A file, there or to be made.
     File(PathBuf),
-    /// Something else.
     Other(PathBuf),
 }
 
-/// As many links are followed as the kernel follows.
 const MOST_LINKS: usize = 40;
 
-/// Where the links lead that begin at a path.
-fn target(path: &Path) -> bakeoff_trust::Result<OutputTarget> {
+fn find_target(path: &Path) -> bakeoff_folders::trust::Result<OutputTarget> {
     let mut path = path.to_owned();
-    let failed = |path: &Path, source: io::Error| bakeoff_trust::Error::System {
+    let failed = |path: &Path, source: io::Error| bakeoff_folders::trust::Error::System {
         path: path.to_owned(),
         source,
     };
     for _ in 0..MOST_LINKS {
         let Some(name) = path.file_name().map(ToOwned::to_owned) else { break };
         if rustix::process::geteuid().is_root() {
-            path = bakeoff_trust::holder(folder_of(&path))?.path().join(name);
+            path = bakeoff_folders::trust::holder(folder_of(&path))?.path().join(name);
         }
         let there = match std::fs::symlink_metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -71,17 +65,17 @@ fn target(path: &Path) -> bakeoff_trust::Result<OutputTarget> {
         }
         let owner = there.uid();
         if !there.is_symlink() {
-            // A pipe's or socket's owner would read what is written, when it suits.
+            // The owner of a pipe or socket could read the text at any time.
             let device = there.file_type().is_char_device();
-            if device || bakeoff_trust::is_trusted(owner) {
+            if device || bakeoff_folders::trust::is_trusted(owner) {
                 return Ok(OutputTarget::Other(path));
             }
-            return Err(bakeoff_trust::Error::foreign(&path, owner));
+            return Err(bakeoff_folders::trust::Error::owned_by_other(&path, owner));
         }
-        if !bakeoff_trust::is_trusted(owner) {
-            return Err(bakeoff_trust::Error::Link { path, owner });
+        if !bakeoff_folders::trust::is_trusted(owner) {
+            return Err(bakeoff_folders::trust::Error::Link { path, owner });
         }
-        // What this process was given open is no path any more, as a shell's pipe.
+        // Descriptors that this process inherited, such as a shell's pipe, have no path.
         if path.starts_with("/proc/") {
             return Ok(OutputTarget::Other(path));
         }
@@ -91,8 +85,7 @@ fn target(path: &Path) -> bakeoff_trust::Result<OutputTarget> {
     Err(failed(&path, rustix::io::Errno::LOOP.into()))
 }
 
-/// Puts a new file in the place of the old one, in one step.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(folder_of(path))?;
     file.write_all(text.as_bytes())?;
     file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
@@ -106,55 +99,51 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// What the system said, without the name of a temporary file or folder that could not be made:
-/// nobody has given it that name.
-pub fn plain(error: &io::Error) -> String {
+/// Drops the name of a temporary file, which means nothing to the user.
+pub fn plain_message(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" at path ").next().unwrap_or(&text).to_owned()
 }
 
-/// Prints to standard output; a reader that has gone away, or a terminal that was closed, is no
-/// mistake of ours.
+/// A reader that has gone away is no error.
 pub fn print(text: &str) -> Result<(), CommandFailure> {
     let mut output = io::stdout().lock();
     let written = output.write_all(text.as_bytes()).and_then(|()| output.flush());
     match written {
         Err(error) if !has_gone(&error) => Err(CommandFailure::new(
-            exit(&error),
+            exit_for(&error),
             format!("standard output can't be written: {error}"),
         )),
         _ => Ok(()),
     }
 }
 
-/// The commands that messages name.
 const COMMANDS: [&str; 9] =
     ["run", "merge", "report", "compare", "cluster", "layouts", "list", "doctor", "disk"];
 
-/// What this program is called: `bakeoff`, or as a program of one's own is.
-pub fn program() -> String {
+/// The name of this program: `bakeoff`, or that of an extended program.
+pub fn program_name() -> String {
     let called = std::env::args_os().next().map(PathBuf::from);
     let name = called.as_deref().and_then(Path::file_name).and_then(OsStr::to_str);
     name.unwrap_or("bakeoff").to_owned()
 }
 
-/// The columns of a text where no terminal says how many there are.
+/// The columns of a text without a terminal.
 pub const WIDTH: usize = 80;
 
-/// The columns of the terminal that standard output is, or [`WIDTH`] where it is none.
+/// The columns of the terminal on standard output, or [`WIDTH`] without one.
 pub fn terminal_width() -> usize {
     columns_of(io::stdout()).unwrap_or(WIDTH)
 }
 
-/// The columns of a terminal; `None` where it is none.
+/// `None` if it is no terminal.
 pub fn columns_of(terminal: impl AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(terminal).ok().filter(|size| size.ws_col > 0);
     size.map(|size| usize::from(size.ws_col))
 }
 
-/// A text in lines of at most so many columns, the first behind one indent and the others behind another; a word
-/// for which a line is too short has one for itself.
-pub fn wrapped(text: &str, [first, others]: [&str; 2], width: usize) -> String {
+/// Each line fits `width`, unless a single word is longer.
+pub fn wrap_text(text: &str, [first, others]: [&str; 2], width: usize) -> String {
     let (mut lines, mut line) = (String::new(), first.to_owned());
     let mut is_empty = true;
     for word in text.split_whitespace() {
@@ -171,7 +160,7 @@ pub fn wrapped(text: &str, [first, others]: [&str; 2], width: usize) -> String {
     lines + &line + "\n"
 }
 
-/// Whether a terminal can be expected to show more than ASCII, by its locale and its kind.
+/// Whether the terminal can probably show more than ASCII, by its locale and kind.
 pub fn has_unicode(variable: impl Fn(&str) -> Option<String>) -> bool {
     let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default();
@@ -180,8 +169,7 @@ pub fn has_unicode(variable: impl Fn(&str) -> Option<String>) -> bool {
     (locale.contains("utf-8") || locale.contains("utf8")) && !["dumb", "linux"].contains(&&*kind)
 }
 
-/// Whether text is coloured: never where NO_COLOR is set (no-color.org), always where CLICOLOR_FORCE is, and
-/// else on a terminal that is not dumb, unless CLICOLOR is 0 (bixense.com/clicolors).
+/// NO_COLOR (no-color.org) comes first, then CLICOLOR_FORCE and CLICOLOR (bixense.com/clicolors).
 pub fn has_color(terminal: bool, variable: impl Fn(&str) -> Option<String>) -> bool {
     let set = |name: &str| variable(name).filter(|value| !value.is_empty());
     let is = |name: &str, wanted: &str| set(name).is_some_and(|value| value == wanted);
@@ -192,28 +180,26 @@ pub fn has_color(terminal: bool, variable: impl Fn(&str) -> Option<String>) -> b
     forced || terminal && !is("CLICOLOR", "0") && !is("TERM", "dumb")
 }
 
-/// No line of a table of text is longer: it would be hard to follow.
+/// The longest line of a text table: longer ones are hard to follow.
 const WIDEST: usize = 100;
 
-/// How wide a table of text is.
 pub fn table_width() -> usize {
     terminal_width().min(WIDEST)
 }
 
-/// A text that names commands of `bakeoff`, with those of this program in their place.
+/// Replaces `bakeoff` in commands by this program's name.
 pub fn by_own_name(text: &str) -> String {
-    let program = program();
+    let program = program_name();
     let renamed = |text: String, command: &&str| {
         text.replace(&format!("bakeoff {command}"), &format!("{program} {command}"))
     };
     COMMANDS.iter().fold(text.to_owned(), renamed)
 }
 
-/// Says something on standard error, control characters made visible. Where that is closed or full
-/// nobody hears it, and nothing else becomes of that.
+/// Writes to standard error, with control characters made visible; failures are ignored.
 pub fn say(text: impl fmt::Display) {
     let text = by_own_name(&text.to_string());
-    let _ = io::stderr().write_all(format!("{}\n", visible(&text)).as_bytes());
+    let _ = io::stderr().write_all(format!("{}\n", escape_unseen(&text)).as_bytes());
 }
 
 fn has_gone(error: &io::Error) -> bool {
@@ -221,15 +207,13 @@ fn has_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe || error.raw_os_error() == Some(closed)
 }
 
-/// What a failure to write ends with.
-fn exit(error: &io::Error) -> Exit {
+fn exit_for(error: &io::Error) -> Exit {
     match error.kind() {
         io::ErrorKind::StorageFull => Exit::Full,
         _ => Exit::Failed,
     }
 }
 
-/// A word as a shell reads it.
 pub fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+,./:@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! What a run says while it runs: two live lines on a terminal, plain lines elsewhere.
+//! Shows the progress of a run: two live lines on a terminal, plain lines elsewhere.
 
 mod so_far;
 
@@ -7,24 +7,21 @@ use std::time::{Duration, Instant};
 
 use bakeoff_experiment::{Experiment, Factor, TrialPlan};
 use bakeoff_lab::{RunEvent, RunObserver};
-use bakeoff_results::{Answers, Calibration, Cut, FileSystem, TrialSummary, visible};
+use bakeoff_results::{Answers, Calibration, Cut, FileSystem, TrialSummary, escape_unseen};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use self::so_far::SoFar;
+use self::so_far::InterimRatios;
 use crate::output;
 
-/// Shows a run's progress on standard error.
 pub struct ProgressDisplay {
     show: Show,
-    /// The factors that vary, which is what tells trials apart; one of them all when none does.
+    /// The factors that vary and so tell trials apart; one of all if none varies.
     shown: Vec<Factor>,
-    /// When a plain line was last said of images of every moment.
     said: Option<Instant>,
-    /// How the compared levels stand.
-    so_far: SoFar,
+    so_far: InterimRatios,
 }
 
-/// Where lines are plain, one is said for so many power cuts, and so often of images of every moment.
+/// How many power cuts, and how much judging of images, one plain line stands for.
 const CUTS_A_LINE: usize = 25;
 const IMAGES_A_LINE: Duration = Duration::from_secs(30);
 
@@ -34,12 +31,12 @@ enum Show {
     Live { all: MultiProgress, run: ProgressBar, trial: ProgressBar, stand: ProgressBar },
 }
 
-/// How wide the bar of a run is, and what stands before the text beside it, and before a trial's.
+/// The width of the run's bar, and the text before it and before a trial's bar.
 const BAR: usize = 20;
 const BEFORE_TRIAL: usize = 2;
 
 /// Seconds in words: `40 s`, `3 min 20 s`, `2 h 5 min`.
-pub fn span(seconds: f64) -> String {
+pub fn format_span(seconds: f64) -> String {
     let seconds = seconds.round().max(0.0) as u64;
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, 0, seconds) => format!("{seconds} s"),
@@ -49,8 +46,7 @@ pub fn span(seconds: f64) -> String {
     }
 }
 
-/// A latency with three digits and its unit.
-fn latency(seconds: f64) -> String {
+fn format_latency(seconds: f64) -> String {
     match seconds {
         s if s >= 1.0 => format!("{s:.2} s"),
         s if s >= 1e-3 => format!("{:.2} ms", s * 1e3),
@@ -59,13 +55,13 @@ fn latency(seconds: f64) -> String {
 }
 
 impl ProgressDisplay {
-    /// Failures alone when `quiet`, live lines on a terminal, plain ones elsewhere.
+    /// Shows only failures if `quiet`, live lines on a terminal, plain ones elsewhere.
     pub fn new(quiet: bool, experiment: &Experiment, plan: &TrialPlan) -> Self {
-        let several = |factor: &Factor| experiment.levels(*factor).len() > 1;
+        let several = |factor: &Factor| experiment.run_levels(*factor).len() > 1;
         let factors = experiment.factors.keys().copied();
         let mut shown: Vec<Factor> = factors.clone().filter(several).collect();
         if shown.is_empty() {
-            // The engine comes first, where there is one.
+            // The engine comes first, if there is one.
             shown.extend(factors.take(1));
         }
         let terminal = io::stderr().is_terminal()
@@ -73,18 +69,16 @@ impl ProgressDisplay {
         let show = match (quiet, terminal) {
             (true, _) => Show::Nothing,
             (false, false) => Show::Lines,
-            (false, true) => live(),
+            (false, true) => live_display(),
         };
-        let so_far = SoFar::new(experiment, plan);
+        let so_far = InterimRatios::new(experiment, plan);
         Self { show, shown, said: None, so_far }
     }
 
-    /// Takes the trials that an earlier sitting has measured.
     pub fn resume(&mut self, trials: &[TrialSummary]) {
         self.so_far.resume(trials);
     }
 
-    /// Takes the live lines away.
     pub fn finish(&self) {
         if let Show::Live { run, trial, stand, .. } = &self.show {
             stand.finish_and_clear();
@@ -93,24 +87,21 @@ impl ProgressDisplay {
         }
     }
 
-    /// A cell by the levels that tell it from others.
-    fn cell<'a>(&self, level: impl Fn(Factor) -> &'a str) -> String {
+    fn format_cell<'a>(&self, level: impl Fn(Factor) -> &'a str) -> String {
         let levels: Vec<String> =
             self.shown.iter().map(|factor| factor.in_words(level(*factor))).collect();
         levels.join(", ")
     }
 
-    /// Says something that stays.
     fn say(&self, text: &str) {
         match &self.show {
             Show::Nothing => {}
             Show::Lines => output::say(text),
-            Show::Live { all, .. } => drop(all.println(visible(text))),
+            Show::Live { all, .. } => drop(all.println(escape_unseen(text))),
         }
     }
 
-    /// Says what went wrong, also to those who want the verdict alone: on standard error it does
-    /// not come between.
+    /// Also shown with `--quiet`.
     fn complain(&self, text: &str) {
         match &self.show {
             Show::Nothing => output::say(text),
@@ -118,33 +109,36 @@ impl ProgressDisplay {
         }
     }
 
-    /// Says what is going on right now, where that can be shown.
-    fn now(&self, text: String) {
+    /// Shows the present step, if the output is live.
+    fn show_now(&self, text: String) {
         if let Show::Live { trial, .. } = &self.show {
-            trial.set_message(on_a_line(&visible(&text), width().saturating_sub(BEFORE_TRIAL)));
+            trial.set_message(on_a_line(
+                &escape_unseen(&text),
+                terminal_columns().saturating_sub(BEFORE_TRIAL),
+            ));
         }
     }
 
-    fn begins(&self, number: usize, of: usize, cell: &str, left_s: f64) {
+    fn show_begin(&self, number: usize, of: usize, cell: &str, left_s: f64) {
         match &self.show {
             Show::Nothing => {}
             Show::Lines => {
-                self.say(&format!("trial {number} of {of}: {cell}; {} left", span(left_s)))
+                self.say(&format!("trial {number} of {of}: {cell}; {} left", format_span(left_s)))
             }
             Show::Live { run, trial, .. } => {
                 run.set_length(of as u64);
                 run.set_position(number as u64 - 1);
-                run.set_message(format!("trial {number} of {of}, {} left", span(left_s)));
-                trial.set_prefix(visible(cell).into_owned());
-                self.now(cell.to_owned());
+                run.set_message(format!("trial {number} of {of}, {} left", format_span(left_s)));
+                trial.set_prefix(escape_unseen(cell).into_owned());
+                self.show_now(cell.to_owned());
             }
         }
     }
 }
 
 impl ProgressDisplay {
-    /// An image was asked; what is unlike another's answers is told at once.
-    fn answered(&self, answers: &Answers) {
+    /// Reports at once if an image's answers differ from another's.
+    fn show_answers(&self, answers: &Answers) {
         if let Some(why) = &answers.failed {
             self.complain(&format!("{} answered nothing: {why}", answers.engine));
         }
@@ -153,36 +147,35 @@ impl ProgressDisplay {
         }
     }
 
-    /// How much work turns an engine's debts over is known.
-    fn calibrated(&self, what: &str, learnt: &Calibration) {
+    fn show_calibration(&self, what: &str, learnt: &Calibration) {
         let Calibration { operations, seconds, turned_over } = learnt;
-        let did = format!("{what}: {operations} operations in {}", span(*seconds));
+        let did = format!("{what}: {operations} operations in {}", format_span(*seconds));
         match turned_over {
             true => self.say(&format!("{did} are one cycle of its deferred work")),
             false => self.complain(&format!("{did} are less than one cycle of its deferred work")),
         }
     }
 
-    /// Images of every moment are drawn or judged: minutes may pass.
-    fn images(&mut self, text: String) {
+    /// Shows progress while images of every moment are drawn or judged, which may take minutes.
+    fn show_images(&mut self, text: String) {
         match self.show {
             Show::Lines if self.said.is_none_or(|said| said.elapsed() >= IMAGES_A_LINE) => {
                 self.said = Some(Instant::now());
                 self.say(&text);
             }
             Show::Lines | Show::Nothing => {}
-            Show::Live { .. } => self.now(text),
+            Show::Live { .. } => self.show_now(text),
         }
     }
 
-    /// A power cut was made; what is worth a line of its own stays.
-    fn cut(&self, made: usize, of: usize, cut: &Cut, left_s: f64) {
-        let (number, whose) = (cut.number, whose(cut));
+    /// Shows a finished power cut; one worth a line of its own stays.
+    fn show_cut(&self, made: usize, of: usize, cut: &Cut, left_s: f64) {
+        let (number, whose) = (cut.number, describe_cut(cut));
         if let Some(reason) = &cut.failed {
             let what = format!("power cut number {number} failed ({whose})");
             self.complain(&format!("{what}: {reason}"));
         }
-        for judged in cut.broken() {
+        for judged in cut.broken_images() {
             let verdict = &judged.verdict;
             let what = verdict.corrupt.as_ref().or(verdict.examples.first());
             let what = what.map_or("", |text| text.lines().next().unwrap_or_default());
@@ -191,7 +184,7 @@ impl ProgressDisplay {
                 "promise broken ({whose}, cut number {number}, {keep}): {what}"
             ));
         }
-        let text = format!("{made} of {of} power cuts made, {} left", span(left_s));
+        let text = format!("{made} of {of} power cuts made, {} left", format_span(left_s));
         match &self.show {
             Show::Nothing => {}
             // A line for each would be too many.
@@ -201,14 +194,14 @@ impl ProgressDisplay {
                 run.set_length(of as u64);
                 run.set_position(made as u64);
                 run.set_message(text);
-                self.now(whose);
+                self.show_now(whose);
             }
         }
     }
 }
 
-/// Whose cut it is, in words: `fjall, strict on posix`.
-fn whose(cut: &Cut) -> String {
+/// Example: `fjall, strict on posix`.
+fn describe_cut(cut: &Cut) -> String {
     let on = match cut.file_system {
         FileSystem::Ext4 => "",
         FileSystem::Posix => " on posix",
@@ -216,7 +209,7 @@ fn whose(cut: &Cut) -> String {
     format!("{}, {}{on}", cut.engine, cut.durability)
 }
 
-fn live() -> Show {
+fn live_display() -> Show {
     let all = MultiProgress::new();
     let style = |template: &str| {
         ProgressStyle::with_template(template)
@@ -234,14 +227,13 @@ fn live() -> Show {
     Show::Live { all, run, trial, stand }
 }
 
-/// The columns of the terminal that standard error is.
-fn width() -> usize {
+fn terminal_columns() -> usize {
     output::columns_of(io::stderr()).unwrap_or(output::WIDTH)
 }
 
-/// As much of a text as a line has room for, in whole words.
+/// As many whole words as fit a line.
 fn on_a_line(text: &str, width: usize) -> String {
-    let lines = output::wrapped(text, ["", ""], width.saturating_sub(2));
+    let lines = output::wrap_text(text, ["", ""], width.saturating_sub(2));
     match text.chars().count() <= width {
         true => text.to_owned(),
         false => lines.lines().next().unwrap_or_default().to_owned() + " …",
@@ -249,17 +241,17 @@ fn on_a_line(text: &str, width: usize) -> String {
 }
 
 impl RunObserver for ProgressDisplay {
-    fn event(&mut self, event: RunEvent<'_>) {
+    fn on_event(&mut self, event: RunEvent<'_>) {
         match event {
             RunEvent::Swept(path) => {
                 self.say(&format!("removed what a killed run had left: {}", path.display()));
             }
             RunEvent::MeasuringNeighbour => {
-                self.now("measuring one stream of background I/O alone".into())
+                self.show_now("measuring one stream of background I/O alone".into())
             }
-            RunEvent::Loading { data, rows: 0 } => self.now(format!("loading {}", data.about)),
+            RunEvent::Loading { data, rows: 0 } => self.show_now(format!("loading {}", data.about)),
             RunEvent::Loading { data, rows } => {
-                self.now(format!("loading {}: {rows} rows", data.about));
+                self.show_now(format!("loading {}: {rows} rows", data.about));
             }
             RunEvent::Loaded { data, seconds, failure: None } => {
                 self.say(&format!("loaded {} in {seconds:.1} s", data.about));
@@ -268,55 +260,67 @@ impl RunObserver for ProgressDisplay {
                 self.complain(&format!("could not load {}: {reason}", data.about));
             }
             RunEvent::Asking(data) => {
-                self.now(format!("comparing what is answered: {}", data.about))
+                self.show_now(format!("comparing what is answered: {}", data.about))
             }
-            RunEvent::Answered(answers) => self.answered(answers),
+            RunEvent::Answered(answers) => self.show_answers(answers),
             RunEvent::Unsettled(text) => {
-                self.now(format!("waiting for the machine to settle: {text}"));
+                self.show_now(format!("waiting for the machine to settle: {text}"));
             }
             RunEvent::Begins { number, of, cell, left_s } => {
-                let name = self.cell(|factor| cell.get(factor));
-                self.begins(number, of, &name, left_s);
+                let name = self.format_cell(|factor| cell.aliased_level(factor));
+                self.show_begin(number, of, &name, left_s);
             }
             RunEvent::Calibrating { what } => {
-                self.now(format!("learning how long a cycle of the deferred work of {what} is"));
+                self.show_now(format!(
+                    "learning how long a cycle of the deferred work of {what} is"
+                ));
             }
-            RunEvent::Calibrated { what, learnt } => self.calibrated(what, learnt),
+            RunEvent::Calibrated { what, learnt } => self.show_calibration(what, learnt),
             RunEvent::Conditioning { done, of } => {
                 let of = of.map_or(String::new(), |of| format!(" of {of}"));
-                self.now(format!("preconditioning: {done}{of} operations"));
+                self.show_now(format!("preconditioning: {done}{of} operations"));
             }
             RunEvent::Progress { per_second, mean_s } => {
-                // Before anything has ended there is no rate and no latency.
+                // Before the first operation has ended there is no rate and no latency.
                 if let (Show::Live { trial, .. }, true) = (&self.show, per_second > 0.0) {
-                    let (cell, latency) = (trial.prefix(), latency(mean_s));
-                    self.now(format!("{cell}: {per_second:.0} operations/s, {latency} each"));
+                    let (cell, latency) = (trial.prefix(), format_latency(mean_s));
+                    self.show_now(format!("{cell}: {per_second:.0} operations/s, {latency} each"));
                 }
             }
             RunEvent::Planned(news) => self.say(news),
             RunEvent::Drawing { cut, images, different } => {
-                self.images(format!("{}: {images} images drawn, {different} differ", whose(cut)));
+                self.show_images(format!(
+                    "{}: {images} images drawn, {different} differ",
+                    describe_cut(cut)
+                ));
             }
             RunEvent::Judging { cut, judged, of, broken } => {
                 let seem =
                     if broken > 0 { format!(", {broken} seem broken") } else { String::new() };
-                self.images(format!("{}: {judged} of {of} images judged{seem}", whose(cut)));
+                self.show_images(format!(
+                    "{}: {judged} of {of} images judged{seem}",
+                    describe_cut(cut)
+                ));
             }
-            RunEvent::Cut { made, of, cut, left_s } => self.cut(made, of, cut, left_s),
+            RunEvent::Cut { made, of, cut, left_s } => self.show_cut(made, of, cut, left_s),
             RunEvent::Ends(trial) => {
-                if let Some(told) = self.so_far.take(trial) {
+                if let Some(told) = self.so_far.take_trial(trial) {
                     match &self.show {
                         Show::Nothing => {}
                         Show::Lines => self.say(&told),
                         Show::Live { stand, .. } => {
-                            let lines = output::wrapped(&visible(&told), ["", ""], width());
+                            let lines = output::wrap_text(
+                                &escape_unseen(&told),
+                                ["", ""],
+                                terminal_columns(),
+                            );
                             stand.set_message(lines.trim_end().to_owned());
                         }
                     }
                 }
                 if let (false, Some(reason)) = (trial.valid, &trial.reason) {
                     let level = |factor: Factor| trial.levels.get(factor.name());
-                    let cell = self.cell(|factor| level(factor).map_or("", String::as_str));
+                    let cell = self.format_cell(|factor| level(factor).map_or("", String::as_str));
                     self.complain(&format!("a trial failed ({cell}): {reason}"));
                 }
             }
@@ -330,7 +334,7 @@ mod tests {
 
     #[test]
     fn spans_read_well() {
-        let spans = [0.4, 59.6, 200.0, 7500.0].map(span);
+        let spans = [0.4, 59.6, 200.0, 7500.0].map(format_span);
         assert_eq!(spans, ["0 s", "1 min", "3 min 20 s", "2 h 5 min"]);
     }
 }

@@ -1,4 +1,4 @@
-//! What asks a run to stop: a signal, or that nobody can see it any more.
+//! Stops a run on a signal, or when nobody can see its output any more.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,16 +11,12 @@ use signal_hook::flag;
 
 use crate::exit::{CommandFailure, Exit};
 
-/// A flag that is set when the run is to stop in order.
+/// Set when the run is to stop in order.
 ///
-/// SIGINT and SIGTERM set it; the second of them ends bakeoff at once, and what is left then is
-/// removed by the next bakeoff. A closed terminal sets it, too, as often as it is told: the kernel
-/// and the shell both send SIGHUP. So does a reader of standard output or standard error that has
-/// gone.
-///
-/// One flag is for the whole process, however many runs it makes: who asks the first to stop wants no
-/// other.
-pub fn flag() -> Result<Arc<AtomicBool>, CommandFailure> {
+/// SIGINT and SIGTERM set it; the second one ends bakeoff at once. SIGHUP may come twice, from the
+/// kernel and the shell, and only sets it; so does a reader of standard output or error that has
+/// gone. One flag serves the whole process.
+pub fn stop_flag() -> Result<Arc<AtomicBool>, CommandFailure> {
     static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     if let Some(stop) = FLAG.get() {
         return Ok(Arc::clone(stop));
@@ -35,12 +31,12 @@ pub fn flag() -> Result<Arc<AtomicBool>, CommandFailure> {
 fn heed_signals(stop: &Arc<AtomicBool>) -> io::Result<()> {
     let asked = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        let code = i32::from(Exit::Interrupted.code());
+        let code = i32::from(Exit::Interrupted.to_code());
         flag::register_conditional_shutdown(signal, code, Arc::clone(&asked))?;
         flag::register(signal, Arc::clone(&asked))?;
         flag::register(signal, Arc::clone(stop))?;
     }
-    // Who starts it by nohup wants it to go on.
+    // With nohup the run should survive a hangup.
     if !is_ignored(SIGHUP) {
         flag::register(SIGHUP, Arc::clone(stop))?;
     }
@@ -55,8 +51,7 @@ fn is_ignored(signal: i32) -> bool {
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-/// Sets the flag when a terminal is closed or the last reader of a pipe has gone. Somebody waits for
-/// that in the kernel, so that it costs nothing.
+/// The kernel wakes the thread, so waiting costs nothing.
 fn heed_closing(stop: &Arc<AtomicBool>) -> io::Result<()> {
     let stop = Arc::clone(stop);
     let wait = move || {

@@ -1,5 +1,4 @@
-//! The planner `until-decided`: it stands here, above the lab and the analysis, since it goes by what
-//! the one says of the other's figures.
+//! The planner `until-decided`. It needs verdicts from the analysis, so it can't be in the lab.
 
 mod news;
 
@@ -8,9 +7,9 @@ use std::collections::{BTreeMap, VecDeque};
 use bakeoff_analysis::{ConditionState, ConditionView, JudgedRun};
 use bakeoff_experiment::{Experiment, TrialBlock, TrialPlan};
 use bakeoff_lab::planner::{DueBlock, Planner, PlannerKind, due_after};
-use bakeoff_results::{Error, Levels, RunFolder, Sequential, TrialSummary};
+use bakeoff_results::{Error, Levels, RunFolder, SequentialDesign, TrialSummary};
 
-/// One block in so many, and one at least, may be run again because the machine was disturbed.
+/// One block in this many, and at least one, may be run again after a disturbance.
 pub(crate) const AGAIN: usize = 10;
 
 pub static UNTIL_DECIDED: PlannerKind = PlannerKind {
@@ -18,32 +17,31 @@ pub static UNTIL_DECIDED: PlannerKind = PlannerKind {
     summary: "repetition by repetition, in each condition until all its comparisons are decided",
     repeats: true,
     seeks: false,
-    begin: |experiment, plan, folder| Ok(Box::new(UntilDecided::new(experiment, plan, folder)?)),
+    begin: |experiment, plan, folder| {
+        Ok(Box::new(SequentialPlanner::new(experiment, plan, folder)?))
+    },
 };
 
-/// Repeats the blocks of all conditions from look to look; after each, of those that are still open.
-struct UntilDecided {
+/// Repeats the blocks of all conditions from look to look; after each look, only those of open
+/// conditions.
+struct SequentialPlanner {
     conditions: Vec<ConditionBlocks>,
-    sequential: Sequential,
-    /// What is run until the next look.
+    sequential: SequentialDesign,
     due: VecDeque<DueBlock>,
-    /// The number of blocks at the next look.
     look: u32,
-    /// How many blocks a condition has at least, even if it is decided before.
+    /// The least number of blocks of a condition, even if it is decided earlier.
     least: u32,
-    /// Whether the time is over.
     over: bool,
     news: Option<String>,
 }
 
-/// A condition, and all blocks that it may have, in order.
 struct ConditionBlocks {
     levels: Levels,
     blocks: Vec<TrialBlock>,
     has_ended: bool,
 }
 
-impl UntilDecided {
+impl SequentialPlanner {
     fn new(
         experiment: &Experiment,
         plan: &TrialPlan,
@@ -53,40 +51,39 @@ impl UntilDecided {
             path: folder.dir().to_owned(),
             why: "it does not say when the run is judged".into(),
         })?;
-        let conditions = conditions(experiment, plan);
+        let conditions = group_conditions(experiment, plan);
         let (due, news) = (VecDeque::new(), None);
         let least = experiment.bounds.map_or(0, |bounds| bounds.min_repetitions);
         let mut planner = Self { conditions, sequential, due, look: 0, least, over: false, news };
         let judged = JudgedRun::from_folder(folder)?;
         let furthest = judged.conditions.iter().map(|it| it.blocks).max().unwrap_or(0);
-        // Who has as many blocks as any other may still have one that is to be run again.
+        // A condition that is as far as the others may still have a block to run again.
         let ended = |it: &&ConditionView| it.blocks < furthest && it.state != ConditionState::Open;
-        planner.end(judged.conditions.iter().filter(ended));
+        planner.end_conditions(judged.conditions.iter().filter(ended));
         let reached = furthest.max(1);
         let looks = planner.sequential.looks.iter().copied();
         planner.look = looks.filter(|look| *look >= reached).min().unwrap_or(reached);
-        planner.fill(folder)?;
+        planner.fill_due(folder)?;
         Ok(planner)
     }
 
-    fn end<'a>(&mut self, ended: impl Iterator<Item = &'a ConditionView>) {
+    fn end_conditions<'a>(&mut self, ended: impl Iterator<Item = &'a ConditionView>) {
         for view in ended {
             let found = self.conditions.iter_mut().find(|it| it.levels == view.levels);
             found.into_iter().for_each(|condition| condition.has_ended = true);
         }
     }
 
-    fn open(&self) -> impl Iterator<Item = &ConditionBlocks> {
+    fn open_conditions(&self) -> impl Iterator<Item = &ConditionBlocks> {
         self.conditions.iter().filter(|condition| !condition.has_ended)
     }
 
-    /// Takes up what is to be run until the next look.
-    fn fill(&mut self, folder: &mut RunFolder) -> Result<(), Error> {
-        let done = folder.done()?;
+    fn fill_due(&mut self, folder: &mut RunFolder) -> Result<(), Error> {
+        let done = folder.read_ended_trials()?;
         let upto =
             |it: &ConditionBlocks| it.blocks.iter().take(self.look as usize).cloned().collect();
         let mut blocks: Vec<TrialBlock> =
-            self.open().flat_map(|it| -> Vec<TrialBlock> { upto(it) }).collect();
+            self.open_conditions().flat_map(|it| -> Vec<TrialBlock> { upto(it) }).collect();
         blocks.sort_by_key(|block| block.number);
         for block in blocks {
             self.due.extend(due_after(&block, &done, folder)?);
@@ -94,15 +91,14 @@ impl UntilDecided {
         Ok(())
     }
 
-    /// Before a look counts them, blocks that the machine disturbed are run a second time, within
-    /// bounds; what they had is kept, but not compared.
+    /// Repeats disturbed blocks, within bounds, before a look counts them.
     fn run_again(&mut self, folder: &mut RunFolder) -> Result<(), Error> {
         let mut latest: BTreeMap<u32, u32> = BTreeMap::new();
-        for trial in folder.done()? {
+        for trial in folder.read_ended_trials()? {
             let attempt = latest.entry(trial.block).or_default();
             *attempt = trial.attempt.max(*attempt);
         }
-        let all = folder.disturbed()?;
+        let all = folder.read_disturbed()?;
         let is_latest = |block: u32, attempt: u32| latest.get(&block) == Some(&attempt);
         let again = all.iter().filter(|it| !is_latest(it.block, it.attempt)).count();
         let allowed = latest.len().div_ceil(AGAIN).saturating_sub(again);
@@ -110,24 +106,24 @@ impl UntilDecided {
         let fresh = all.iter().filter(|it| is_latest(it.block, it.attempt) && once(it.block));
         let mut due = Vec::new();
         for found in fresh {
-            let mut blocks = self.open().flat_map(|it| &it.blocks);
+            let mut blocks = self.open_conditions().flat_map(|it| &it.blocks);
             let Some(block) = blocks.find(|block| block.number == found.block) else { continue };
             due.push((DueBlock { block: block.clone(), attempt: found.attempt + 1 }, &found.what));
         }
         for (due, what) in due.into_iter().take(allowed) {
             let reason = format!("the machine was disturbed ({what}); the block was run again");
-            folder.invalidate(due.block.number, due.attempt - 1, &reason)?;
+            folder.invalidate_block(due.block.number, due.attempt - 1, &reason)?;
             self.due.push_back(due);
         }
         Ok(())
     }
 
-    /// Looks at all open conditions, and takes up what those need that stay open.
-    fn look(&mut self, folder: &mut RunFolder) -> Result<(), Error> {
+    /// Looks at all open conditions, and schedules the blocks that they need.
+    fn look_again(&mut self, folder: &mut RunFolder) -> Result<(), Error> {
         let judged = JudgedRun::from_folder(folder)?;
         let ended = judged.conditions.iter().filter(|it| it.state != ConditionState::Open);
         if self.look >= self.least {
-            self.end(ended);
+            self.end_conditions(ended);
         }
         self.news = Some(news::describe_look(&folder.run()?, &judged, self.look));
         let next = self.sequential.looks.iter().find(|look| **look > self.look);
@@ -135,32 +131,32 @@ impl UntilDecided {
             Some(next) => self.look = *next,
             None => self.conditions.iter_mut().for_each(|it| it.has_ended = true),
         }
-        self.fill(folder)
+        self.fill_due(folder)
     }
 
-    /// Whether the block can't be expected to end in time, by what such blocks took.
+    /// Whether the block probably can't end in time, judging by similar blocks.
     fn is_too_long(&self, due: &DueBlock, folder: &RunFolder) -> Result<bool, Error> {
         let Some(max_time_s) = self.sequential.max_time_s else { return Ok(false) };
         let used_s = folder.run()?.sequential.map_or(0.0, |it| it.used_s);
         let own = self.conditions.iter().find(|it| it.blocks.contains(&due.block));
         let own: Vec<u32> = own.iter().flat_map(|it| &it.blocks).map(|it| it.number).collect();
-        let trials = folder.trials()?;
+        let trials = folder.read_trials()?;
         let longest = |of_own: bool| {
             let all = trials.iter().filter(|it| !of_own || own.contains(&it.block));
             longest_block_s(all)
         };
-        // Nobody knows before the first, and without it there would be nothing at all.
+        // Before the first block nothing is known, and the run must do something.
         let expected_s = longest(true).or_else(|| longest(false));
         Ok(expected_s.is_some_and(|expected_s| used_s + expected_s > max_time_s))
     }
 }
 
-impl Planner for UntilDecided {
+impl Planner for SequentialPlanner {
     fn next(&mut self, so_far: &mut RunFolder) -> Result<Option<DueBlock>, Error> {
-        while self.due.is_empty() && self.open().next().is_some() {
+        while self.due.is_empty() && self.open_conditions().next().is_some() {
             self.run_again(so_far)?;
             if self.due.is_empty() {
-                self.look(so_far)?;
+                self.look_again(so_far)?;
             }
         }
         let Some(due) = self.due.pop_front().filter(|_| !self.over) else { return Ok(None) };
@@ -174,17 +170,16 @@ impl Planner for UntilDecided {
         Ok(Some(due))
     }
 
-    fn left(&self) -> Vec<&DueBlock> {
+    fn blocks_left(&self) -> Vec<&DueBlock> {
         self.due.iter().collect()
     }
 
-    fn news(&mut self) -> Option<String> {
+    fn take_news(&mut self) -> Option<String> {
         self.news.take()
     }
 }
 
-/// The conditions of a plan, each with its blocks.
-fn conditions(experiment: &Experiment, plan: &TrialPlan) -> Vec<ConditionBlocks> {
+fn group_conditions(experiment: &Experiment, plan: &TrialPlan) -> Vec<ConditionBlocks> {
     let mut conditions: Vec<ConditionBlocks> = Vec::new();
     for block in &plan.blocks {
         let mut levels = block.trials[0].cell.to_map();
@@ -200,8 +195,7 @@ fn conditions(experiment: &Experiment, plan: &TrialPlan) -> Vec<ConditionBlocks>
     conditions
 }
 
-/// How long the longest block took, from where its trials began: what the last one took is not among it,
-/// and counts as much as the others on average.
+/// The last trial has no end yet, so it counts as the others' average.
 fn longest_block_s<'a>(trials: impl Iterator<Item = &'a TrialSummary>) -> Option<f64> {
     let mut blocks: BTreeMap<(u32, u32), Vec<&TrialSummary>> = BTreeMap::new();
     for trial in trials {

@@ -1,27 +1,22 @@
-//! How much other load there is.
-
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The most streams that a level may have.
 pub const MOST_STREAMS: u32 = 64;
 
 /// How much other load there is; written `0`, `25%` or `x4`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum NeighbourLevel {
-    /// None.
     None,
-    /// So many closed streams: each sends its next request when the last one is done.
+    /// Closed streams: each sends its next request when the last one is done.
     Streams(u32),
     /// Poisson arrivals at this share (above 0, at most 1) of the rate that one stream reaches
     /// alone.
     Share(f64),
 }
 
-/// A text that is not a level.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a level of neighbours: write 0 for none, x1 to x{MOST_STREAMS} for streams, or \
@@ -51,7 +46,7 @@ impl fmt::Display for NeighbourLevel {
         match self {
             Self::None => f.write_str("0"),
             Self::Streams(streams) => write!(f, "x{streams}"),
-            // Four digits of a percent: enough for what people write, without binary dust.
+            // Four digits of a percent: enough for people, without binary dust.
             Self::Share(share) => write!(f, "{}%", (share * 1e6).round() / 1e4),
         }
     }

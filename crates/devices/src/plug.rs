@@ -50,11 +50,11 @@
 //!
 //! Not kept: times of files, and extended attributes. An image has the times of its making.
 
-mod choice;
 mod content;
 mod copies;
-mod data;
+mod edits;
 mod event;
+mod fates;
 mod history;
 mod image;
 mod names;
@@ -74,7 +74,7 @@ use serde::{Deserialize, Serialize};
 
 pub use content::FileContent;
 pub use copies::MirrorCopies;
-pub use data::Before;
+pub use edits::Before;
 pub use event::ChangeMark;
 pub use history::{EarlierContents, History, HistoryMoment};
 pub use image::{CrashImage, Item};
@@ -84,8 +84,8 @@ pub use recorded::Recorded;
 pub use state::PendingState;
 pub use walk::{ImageFingerprint, Walk};
 
-/// A file's number. It names one file, directory or other thing for ever: a number that was in
-/// use must not be given out again, not even after the thing is gone.
+/// A file's number. It names one file, directory or other thing for ever and must never be used
+/// again, not even after that is gone.
 pub type Ino = u64;
 
 /// Bytes of a sector: a device writes one whole or not at all.
@@ -94,21 +94,16 @@ pub const SECTOR: u64 = 512;
 /// Bytes of a page: the unit in which the operating system writes files back.
 pub const PAGE: u64 = 4096;
 
-/// Which of the pending changes a power cut leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Keep {
-    /// None.
     DropAll,
-    /// All up to some moment, in the order in which they were made.
     Prefix,
-    /// Some: each by itself, within what depends on what.
     Subset,
-    /// Some, and of a write maybe only some of its pages or sectors.
+    /// As a subset, and a write may be kept in some of its pages or sectors only.
     Torn,
 }
 
 impl Keep {
-    /// All of them, from mild to harsh.
     pub const ALL: [Self; 4] = [Self::DropAll, Self::Prefix, Self::Subset, Self::Torn];
 
     fn name(self) -> &'static str {
@@ -121,11 +116,10 @@ impl Keep {
     }
 }
 
-/// How a file system makes names and attributes durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metadata {
-    /// In order, all together: a commit of the one journal takes in every change so far.
+    /// All together in order: a commit of the one journal takes in every change so far.
     #[default]
     Ordered,
     /// Each by itself, and names only by a sync of their directory.
@@ -133,7 +127,6 @@ pub enum Metadata {
 }
 
 impl Metadata {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::Ordered, Self::Posix];
 
     fn name(self) -> &'static str {
@@ -144,7 +137,6 @@ impl Metadata {
     }
 }
 
-/// A text that is neither.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a mode of metadata: write ordered or posix")]
 pub struct MetadataError(String);
@@ -164,7 +156,6 @@ impl fmt::Display for Metadata {
     }
 }
 
-/// A text that is not a rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a rule for what a power cut leaves: write drop-all, prefix, subset or torn")]
 pub struct KeepError(String);
@@ -184,22 +175,14 @@ impl fmt::Display for Keep {
     }
 }
 
-/// The present bytes of files, wherever they are.
 pub trait Contents {
-    /// Reads bytes at an offset; fewer than asked for only at the end of the file.
-    ///
-    /// # Errors
-    /// When they can't be read.
+    /// Returns fewer bytes than asked for only at the end of the file.
     fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// The file's size in bytes.
-    ///
-    /// # Errors
-    /// When it can't be had.
     fn size(&self, ino: Ino) -> io::Result<u64>;
 
     /// The stretches of a range that may hold something other than zeros, in order.
-    fn filled(&self, ino: Ino, range: Range<u64>) -> Vec<Range<u64>> {
+    fn filled_ranges(&self, ino: Ino, range: Range<u64>) -> Vec<Range<u64>> {
         let _ = ino;
         vec![range]
     }

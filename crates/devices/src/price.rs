@@ -1,7 +1,7 @@
-//! What traced requests cost on a device: how long it takes them, in virtual time.
+//! The price of traced requests on a device, in virtual time.
 //!
-//! A trace has an order and no pace: it was written where the device took no time. So it is priced as
-//! if somebody always waited: what comes next is asked for as soon as it may be.
+//! A trace has an order and no pace: it was written where the device took no time. So it is priced
+//! as if somebody always waited: the next work begins as soon as it may.
 
 use std::collections::{HashMap, VecDeque};
 use std::vec;
@@ -12,19 +12,16 @@ use crate::spec::Spec;
 use crate::station::Station;
 use crate::trace::{Trace, Traced, Waits};
 
-/// What work is done for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// What a commit waits for: writes and syncs of the log.
+    /// The part that a commit waits for: writes and syncs of the log.
     Log,
-    /// Reads.
     Read,
-    /// All else: other files' writes and syncs, and what the file system writes back on its own account.
     PutOff,
 }
 
 impl Cause {
-    /// The cause of a work; `is_log` says which files are a log.
+    /// `is_log` says which files are a log.
     pub fn from_work(work: &Traced, is_log: &dyn Fn(usize) -> bool) -> Self {
         match (work.waits, work.file) {
             (Waits::Reader, _) => Self::Read,
@@ -34,46 +31,37 @@ impl Cause {
     }
 }
 
-/// How much may be asked for at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// One work after the other, as traced. What one work asks for at once it does here, too.
+    /// One work after the other, as traced. The requests of one work may still be together.
     One,
-    /// The log's works one after the other, and beside them so many others at once, at least one: the
-    /// most that can be made of a device whose queue has so many places.
+    /// The log's works one after the other, and beside them up to so many others at once (at least
+    /// one): the most that a device with such a queue can do.
     Beside(usize),
 }
 
-/// Who else is on the device that requests are priced on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PriceTerms {
-    /// The neighbours.
+pub struct PriceParameters {
     pub neighbours: NeighbourLevel,
-    /// Seeds the device and them.
     pub seed: u64,
-    /// How much is asked for at once.
     pub depth: Depth,
 }
 
-/// A price, in nanoseconds of the device's time.
+/// In nanoseconds of the device's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Price {
-    /// From the first request until all are done.
     pub elapsed: Nanos,
-    /// How long works on the log were under way, summed up. With [`Depth::One`] the three sums add up to
-    /// `elapsed`.
+    /// How long works on the log were under way, summed up. With [`Depth::One`] the three sums add
+    /// up to `elapsed`.
     pub log: Nanos,
-    /// The same of reads.
     pub read: Nanos,
-    /// The same of deferred writes.
     pub put_off: Nanos,
 }
 
-/// Prices a trace on a device as its models have it, whose files `is_log` tells.
-pub fn price(
+pub fn price_trace(
     trace: &Trace<'_>,
     spec: &Spec,
-    terms: PriceTerms,
+    terms: PriceParameters,
     is_log: &dyn Fn(usize) -> bool,
 ) -> Price {
     let mut station = Station::new(spec.build(terms.seed), terms.seed);
@@ -96,7 +84,7 @@ pub fn price(
     replay.price
 }
 
-/// Works of which some are under way at once, begun in their order.
+/// Works in their order, some of them under way at once.
 struct WorkLane<'a> {
     room: usize,
     works: Box<dyn Iterator<Item = (Cause, Vec<Vec<DeviceRequest>>)> + 'a>,
@@ -113,19 +101,16 @@ impl<'a> WorkLane<'a> {
     }
 }
 
-/// Work under way.
 struct LaneJob {
     cause: Cause,
     began: Nanos,
     steps: vec::IntoIter<Vec<DeviceRequest>>,
-    /// Requests of the present step that are not done.
     open: usize,
 }
 
 struct Replay {
     station: Station,
     now: Nanos,
-    /// The lane and the work that a request belongs to.
     owners: HashMap<u64, (usize, u64)>,
     last: u64,
     price: Price,
@@ -133,7 +118,7 @@ struct Replay {
 
 impl Replay {
     fn run(&mut self, lanes: &mut [WorkLane<'_>]) {
-        (0..lanes.len()).for_each(|lane| self.fill(lane, lanes));
+        (0..lanes.len()).for_each(|lane| self.fill_lane(lane, lanes));
         let mut done: Vec<Completion> = Vec::new();
         while !self.owners.is_empty() {
             let event = self.station.next_event().expect("requests are under way");
@@ -141,28 +126,26 @@ impl Replay {
             self.station.advance(self.now, &mut done);
             for completion in done.drain(..) {
                 let (lane, work) = self.owners.remove(&completion.id).expect("of this replay");
-                self.complete(lane, work, lanes);
+                self.complete_request(lane, work, lanes);
             }
         }
         self.price.elapsed = self.now;
     }
 
-    /// Begins as many works as there is room for.
-    fn fill(&mut self, lane: usize, lanes: &mut [WorkLane<'_>]) {
+    fn fill_lane(&mut self, lane: usize, lanes: &mut [WorkLane<'_>]) {
         while lanes[lane].under_way.len() < lanes[lane].room
             && let Some((cause, steps)) = lanes[lane].works.next()
         {
             let number = lanes[lane].next;
             lanes[lane].next += 1;
             let mut job = LaneJob { cause, began: self.now, steps: steps.into_iter(), open: 0 };
-            if self.step(lane, number, &mut job) {
+            if self.submit_step(lane, number, &mut job) {
                 lanes[lane].under_way.push_back((number, job));
             }
         }
     }
 
-    /// Submits the next step that has any requests; whether there was one.
-    fn step(&mut self, lane: usize, number: u64, job: &mut LaneJob) -> bool {
+    fn submit_step(&mut self, lane: usize, number: u64, job: &mut LaneJob) -> bool {
         let Some(step) = job.steps.find(|step| !step.is_empty()) else { return false };
         job.open = step.len();
         for request in step {
@@ -173,7 +156,7 @@ impl Replay {
         true
     }
 
-    fn complete(&mut self, lane: usize, number: u64, lanes: &mut [WorkLane<'_>]) {
+    fn complete_request(&mut self, lane: usize, number: u64, lanes: &mut [WorkLane<'_>]) {
         let under_way = &mut lanes[lane].under_way;
         let place = under_way.iter().position(|(of, _)| *of == number).expect("it is under way");
         let job = &mut under_way[place].1;
@@ -182,7 +165,7 @@ impl Replay {
             return;
         }
         let (_, mut job) = under_way.remove(place).expect("it was there a line ago");
-        if self.step(lane, number, &mut job) {
+        if self.submit_step(lane, number, &mut job) {
             lanes[lane].under_way.insert(place, (number, job));
             return;
         }
@@ -192,6 +175,6 @@ impl Replay {
             Cause::Read => self.price.read += took,
             Cause::PutOff => self.price.put_off += took,
         }
-        self.fill(lane, lanes);
+        self.fill_lane(lane, lanes);
     }
 }

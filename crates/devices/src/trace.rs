@@ -1,51 +1,40 @@
-//! A trace: what a file system asked of its device, in the order in which it did, as bytes.
+//! A trace: the requests of a file system to its device, in order, as bytes.
 //!
-//! Work that waits for other work is traced without saying so: in a trace the other one comes before
-//! it. Numbers are in LEB128, so that a request takes about eight bytes.
+//! Waits between works are not traced: the other work comes before in the trace. Numbers are in
+//! LEB128, so that a request takes about eight bytes.
 
 use crate::device::{DeviceRequest, Nanos, RequestKind};
 use crate::ext4::DeviceWork;
 
-/// How a trace begins.
 const HEAD: &[u8] = b"device requests 1\n";
 
-/// What an entry is.
 const FILE: u8 = 1;
 const WORK: u8 = 2;
 const END: u8 = 3;
 
-/// Who waits for work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Waits {
-    /// Who reads.
     Reader,
-    /// Who writes or syncs.
     Writer,
-    /// Nobody: the file system does it on its own account.
     Nobody,
 }
 
 const WAITS: [Waits; 3] = [Waits::Reader, Waits::Writer, Waits::Nobody];
 const KINDS: [RequestKind; 3] = [RequestKind::Read, RequestKind::Write, RequestKind::Flush];
 
-/// Work in a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traced {
-    /// When it was asked for, in nanoseconds of whoever wrote the trace.
     pub at: Nanos,
-    /// Who waits for it.
     pub waits: Waits,
-    /// The file that it is done for, by its place in [`Trace::files`]; `None` where it is of several.
+    /// Its place in [`Trace::files`]; `None` for several files.
     pub file: Option<usize>,
-    /// What is asked for together, one after the other, as in [`DeviceWork`].
+    /// One step after the other, as in [`DeviceWork`].
     pub steps: Vec<Vec<DeviceRequest>>,
 }
 
-/// Writes a trace, into memory that is to be emptied now and then.
 #[derive(Debug)]
 pub struct Tracer {
     bytes: Vec<u8>,
-    /// The numbers of the files that were named, in the order in which they were.
     files: std::collections::HashMap<u64, usize>,
     last: Nanos,
 }
@@ -57,9 +46,9 @@ impl Default for Tracer {
 }
 
 impl Tracer {
-    /// Adds work that was asked for at a moment, none before an earlier one. A file has a number of
-    /// its own; its name is asked for the first time.
-    pub fn work(
+    /// Adds work of a moment not before the last one's. `name` is asked for when a file comes for
+    /// the first time.
+    pub fn add_work(
         &mut self,
         at: Nanos,
         waits: Waits,
@@ -72,7 +61,7 @@ impl Tracer {
             *self.files.entry(number).or_insert_with(|| {
                 let name = name();
                 self.bytes.push(FILE);
-                put(&mut self.bytes, name.len() as u64);
+                write_number(&mut self.bytes, name.len() as u64);
                 self.bytes.extend(name);
                 place
             }) as u64
@@ -80,70 +69,56 @@ impl Tracer {
         });
         let at = at.max(self.last);
         self.bytes.push(WORK);
-        put(&mut self.bytes, at - self.last);
+        write_number(&mut self.bytes, at - self.last);
         self.last = at;
         self.bytes.push(WAITS.iter().position(|it| *it == waits).expect("one of them") as u8);
-        put(&mut self.bytes, file);
-        put(&mut self.bytes, work.steps.len() as u64);
+        write_number(&mut self.bytes, file);
+        write_number(&mut self.bytes, work.steps.len() as u64);
         for step in &work.steps {
-            put(&mut self.bytes, step.len() as u64);
+            write_number(&mut self.bytes, step.len() as u64);
             for request in step {
                 let kind = KINDS.iter().position(|it| *it == request.kind).expect("one of them");
                 self.bytes.push(kind as u8);
-                put(&mut self.bytes, request.offset);
-                put(&mut self.bytes, request.length);
+                write_number(&mut self.bytes, request.offset);
+                write_number(&mut self.bytes, request.length);
             }
         }
     }
 
-    /// Ends the trace; so many bytes of the device hold data by now.
     pub fn end(&mut self, span: u64) {
         self.bytes.push(END);
-        put(&mut self.bytes, span);
+        write_number(&mut self.bytes, span);
     }
 
-    /// Bytes that are to be taken.
-    pub fn pending(&self) -> usize {
+    pub fn pending_bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Takes what was written since the last time.
-    pub fn take(&mut self) -> Vec<u8> {
+    pub fn take_bytes(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.bytes)
     }
 }
 
-/// Bytes that are no trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
-    /// They begin in another way.
     #[error("these are no traced requests: they begin in another way")]
     Head,
-    /// They end before the trace does.
     #[error("the trace of requests ends too early: whoever wrote it was stopped; trace again")]
     Cut,
-    /// Something in them means nothing.
     #[error("the trace of requests is damaged at byte {0}; trace again")]
     Damaged(usize),
 }
 
-/// A trace that was read through once, so that all of it is known to be sound.
+/// A trace that was read through once: all of it is sound.
 #[derive(Clone, Debug)]
 pub struct Trace<'a> {
     bytes: &'a [u8],
-    /// The names of its files.
     pub files: Vec<&'a [u8]>,
-    /// How many bytes of the device held data at its end.
     pub span: u64,
-    /// How much work it has.
     pub works: u64,
 }
 
 impl<'a> Trace<'a> {
-    /// Reads it through.
-    ///
-    /// # Errors
-    /// It is none, or not whole.
     pub fn read(bytes: &'a [u8]) -> Result<Self, TraceError> {
         let bytes = bytes.strip_prefix(HEAD).ok_or(TraceError::Head)?;
         let mut trace = Self { bytes, files: Vec::new(), span: 0, works: 0 };
@@ -163,7 +138,6 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// All of its work, in order.
     pub fn works(&self) -> impl Iterator<Item = Traced> + '_ {
         let mut reader = TraceReader { bytes: self.bytes, at: 0, time: 0 };
         std::iter::from_fn(move || {
@@ -191,16 +165,16 @@ struct TraceReader<'a> {
 }
 
 impl<'a> TraceReader<'a> {
-    fn byte(&mut self) -> Result<u8, TraceError> {
+    fn read_byte(&mut self) -> Result<u8, TraceError> {
         let byte = *self.bytes.get(self.at).ok_or(TraceError::Cut)?;
         self.at += 1;
         Ok(byte)
     }
 
-    fn number(&mut self) -> Result<u64, TraceError> {
+    fn read_number(&mut self) -> Result<u64, TraceError> {
         let mut number = 0;
         for place in 0..10 {
-            let byte = self.byte()?;
+            let byte = self.read_byte()?;
             number |= u64::from(byte & 0x7f) << (7 * place);
             if byte < 0x80 {
                 return Ok(number);
@@ -210,35 +184,35 @@ impl<'a> TraceReader<'a> {
     }
 
     fn one_of<T: Copy>(&mut self, all: &[T]) -> Result<T, TraceError> {
-        let place = self.byte()?;
+        let place = self.read_byte()?;
         all.get(usize::from(place)).copied().ok_or(TraceError::Damaged(self.at))
     }
 
     fn next(&mut self) -> Result<TraceEntry<'a>, TraceError> {
-        match self.byte()? {
+        match self.read_byte()? {
             FILE => {
-                let length = self.number()? as usize;
+                let length = self.read_number()? as usize;
                 let rest: &'a [u8] = &self.bytes[self.at..];
                 let name = rest.get(..length).ok_or(TraceError::Cut)?;
                 self.at += length;
                 Ok(TraceEntry::File(name))
             }
-            WORK => self.work().map(TraceEntry::Work),
-            END => self.number().map(TraceEntry::End),
+            WORK => self.read_work().map(TraceEntry::Work),
+            END => self.read_number().map(TraceEntry::End),
             _ => Err(TraceError::Damaged(self.at)),
         }
     }
 
-    fn work(&mut self) -> Result<Traced, TraceError> {
-        self.time = self.time.saturating_add(self.number()?);
+    fn read_work(&mut self) -> Result<Traced, TraceError> {
+        self.time = self.time.saturating_add(self.read_number()?);
         let waits = self.one_of(&WAITS)?;
-        let file = self.number()?.checked_sub(1).map(|place| place as usize);
+        let file = self.read_number()?.checked_sub(1).map(|place| place as usize);
         let mut steps = Vec::new();
-        for _ in 0..self.number()? {
+        for _ in 0..self.read_number()? {
             let mut step = Vec::new();
-            for _ in 0..self.number()? {
+            for _ in 0..self.read_number()? {
                 let kind = self.one_of(&KINDS)?;
-                let (offset, length) = (self.number()?, self.number()?);
+                let (offset, length) = (self.read_number()?, self.read_number()?);
                 if offset.checked_add(length).is_none() {
                     return Err(TraceError::Damaged(self.at));
                 }
@@ -250,7 +224,7 @@ impl<'a> TraceReader<'a> {
     }
 }
 
-fn put(bytes: &mut Vec<u8>, mut number: u64) {
+fn write_number(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);
         number >>= 7;
@@ -281,14 +255,14 @@ mod tests {
             work(&[(RequestKind::Write, 4096, 1)]),
         ];
         let mut tracer = Tracer::default();
-        tracer.work(7, Waits::Writer, Some(90), || b"a log".to_vec(), &works[0]);
-        let mut bytes = tracer.take();
-        tracer.work(9, Waits::Reader, Some(91), || b"\xff".to_vec(), &works[1]);
-        tracer.work(8, Waits::Nobody, None, || unreachable!(), &works[2]);
-        tracer.work(300, Waits::Writer, Some(90), || unreachable!(), &works[2]);
+        tracer.add_work(7, Waits::Writer, Some(90), || b"a log".to_vec(), &works[0]);
+        let mut bytes = tracer.take_bytes();
+        tracer.add_work(9, Waits::Reader, Some(91), || b"\xff".to_vec(), &works[1]);
+        tracer.add_work(8, Waits::Nobody, None, || unreachable!(), &works[2]);
+        tracer.add_work(300, Waits::Writer, Some(90), || unreachable!(), &works[2]);
         tracer.end(u64::MAX);
-        bytes.extend(tracer.take());
-        assert_eq!(tracer.pending(), 0);
+        bytes.extend(tracer.take_bytes());
+        assert_eq!(tracer.pending_bytes(), 0);
         (bytes, works)
     }
 

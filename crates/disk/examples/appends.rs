@@ -28,7 +28,7 @@ const WRITTEN: u64 = 16 << 20;
 const BLOCK: usize = 4096;
 
 fn main() -> ExitCode {
-    show().map_or_else(
+    print_rates().map_or_else(
         |error| {
             eprintln!("{error}");
             ExitCode::FAILURE
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     )
 }
 
-fn show() -> Result<(), Box<dyn std::error::Error>> {
+fn print_rates() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let seconds = arguments.next().map_or(Ok(30), |seconds| seconds.parse())?;
     let mut models: Vec<String> = arguments.collect();
@@ -59,10 +59,10 @@ fn show() -> Result<(), Box<dyn std::error::Error>> {
         let options = executor::ExecutorOptions { timing: true, null: spec.is_null() };
         let executor = Arc::new(Executor::start(station, options));
         let volume = Volume::open(&backing, VolumeOptions::new(executor, &spec))?;
-        let session = fuse::serve(volume, &mount, &ServeOptions::default())?;
+        let session = fuse::serve_volume(volume, &mount, &ServeOptions::default())?;
         let time = Duration::from_secs(seconds);
-        let [one, four] = [1, 4].map(|writers| rate(&mount, writers, time, append));
-        let over = rate(&mount, 1, time, overwrite);
+        let [one, four] = [1, 4].map(|writers| measure_rate(&mount, writers, time, append));
+        let over = measure_rate(&mount, 1, time, overwrite);
         println!("{model:<34} {one:>9.1} {four:>13.1} {over:>13.1}");
         session.unmount()?;
     }
@@ -70,7 +70,7 @@ fn show() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// How often a second writers do what is said, all together.
-fn rate(folder: &Path, writers: u64, time: Duration, each: fn(&Path, u64, u64)) -> f64 {
+fn measure_rate(folder: &Path, writers: u64, time: Duration, each: fn(&Path, u64, u64)) -> f64 {
     let start = Instant::now();
     let count = |writer| {
         let mut done = 0;
@@ -91,15 +91,15 @@ fn rate(folder: &Path, writers: u64, time: Duration, each: fn(&Path, u64, u64)) 
 fn append(folder: &Path, writer: u64, number: u64) {
     let path = folder.join(format!("log-{writer}"));
     let file = File::options().create(true).truncate(false).write(true).open(path);
-    store(&file.expect("a file"), number * BLOCK as u64);
+    write_and_sync(&file.expect("a file"), number * BLOCK as u64);
 }
 
 fn overwrite(folder: &Path, _: u64, number: u64) {
     let file = File::options().write(true).open(folder.join("written")).expect("it is there");
-    store(&file, number * BLOCK as u64 % WRITTEN);
+    write_and_sync(&file, number * BLOCK as u64 % WRITTEN);
 }
 
-fn store(file: &File, at: u64) {
+fn write_and_sync(file: &File, at: u64) {
     file.write_all_at(&[1; BLOCK], at).expect("there is room");
     file.sync_data().expect("the disk is there");
 }

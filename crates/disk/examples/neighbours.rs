@@ -10,7 +10,7 @@ use bakeoff_disk::neighbour::{Error, FILE_BYTES, NeighbourFile, RunningNeighbour
 use rustix::time::{ClockId, clock_gettime};
 
 fn main() -> ExitCode {
-    show().map_or_else(
+    print_rates().map_or_else(
         |error| {
             eprintln!("{error}");
             ExitCode::FAILURE
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     )
 }
 
-fn show() -> Result<(), Error> {
+fn print_rates() -> Result<(), Error> {
     let folder = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("."), PathBuf::from);
     let file = NeighbourFile::prepare(&folder, FILE_BYTES)?;
     let second = Duration::from_secs(1);

@@ -1,5 +1,5 @@
-//! A word with a mounted disk's daemon: a Unix socket, one line of JSON for a request, one for the
-//! answer. Until that comes, empty lines tell that the daemon is at work.
+//! Talks to a mounted disk's daemon: a Unix socket, one line of JSON for a request and one for the
+//! answer. Empty lines before the answer show that the daemon is at work.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -11,16 +11,17 @@ use bakeoff_devices::ext4;
 use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_devices::station::StationCounts;
-use bakeoff_devices::trigger::{Awaited, CallSignature, Trigger};
+use bakeoff_devices::trigger::{CallSignature, TimedTrigger, Trigger};
+use bakeoff_folders::trust;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::executor::Accuracy;
 use crate::fault::{self, FaultRule};
 use crate::last_words::LastWords;
+use crate::mount_table;
 use crate::patience::PATIENCE;
-use crate::stopped::is_stopped;
-use crate::{own, table};
+use crate::stop_guard::is_stopped;
 
 mod listening;
 mod wire;
@@ -29,57 +30,48 @@ pub(crate) use listening::ControlListener;
 
 /// How long a daemon that is stopped (SIGSTOP) may say nothing.
 const STOPPED: Duration = Duration::from_secs(10);
-/// How often a daemon that works on its answer says something.
+/// How often a daemon that works on its answer sends an empty line.
 const BEAT: Duration = Duration::from_millis(500);
 
-/// What a daemon is asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Ask {
     Stat,
-    /// A level of neighbours, as it is written.
     Neighbours(String),
     Timing(bool),
-    /// The power off, and an image.
     Cut(ImageRequest),
     PowerOff,
-    /// An image of a disk that is off.
     Image(ImageRequest),
-    /// An image of a disk that stays on.
     Snapshot(ImageRequest),
     Record,
-    /// A trace of the device's requests, or the end of it.
-    Trace(Option<TraceTo>),
-    /// All that was remembered, into this new folder.
+    /// `None` ends the trace.
+    Trace(Option<TraceRequest>),
+    /// A new folder for the recorded history.
     Recorded(PathBuf),
     RecordAnew,
-    Arm(Vec<Awaited>, Vec<CallSignature>),
+    Arm(Vec<TimedTrigger>, Vec<CallSignature>),
     Fault(String),
     Unmount,
 }
 
-/// A crash image that is asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ImageRequest {
     pub keep: String,
     pub seed: u64,
     /// An absolute path.
     pub folder: PathBuf,
-    /// Which of the awaited moments it shows, by its number, and how names become durable there. `None`:
-    /// the moment at which the power went.
+    /// Which of the awaited moments it shows, and how names become durable there. `None`: the
+    /// moment at which the power went.
     pub of: Option<(usize, Metadata)>,
 }
 
-/// Where a trace goes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct TraceTo {
+pub(crate) struct TraceRequest {
     /// An absolute path.
     pub file: PathBuf,
-    /// How long syncs are held.
     pub hold: Duration,
 }
 
-/// What it answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ControlAnswer {
@@ -88,47 +80,32 @@ pub(crate) enum ControlAnswer {
     Refused(Error),
 }
 
-/// What a mounted disk is and what it has done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stat {
-    /// The device's model.
     pub model: String,
-    /// The folder that holds the files.
     pub backing: PathBuf,
-    /// Where they are to be seen.
     pub mountpoint: PathBuf,
-    /// The daemon's process.
     pub pid: u32,
-    /// Seconds since it was mounted.
     pub seconds: f64,
-    /// The seed of the device and of its neighbours.
     pub seed: u64,
-    /// How names and attributes become durable.
     pub metadata: String,
-    /// Who else is on the device.
     pub neighbours: String,
-    /// Whether work takes its time.
     pub timing: bool,
     /// When the power went, in nanoseconds of `CLOCK_MONOTONIC`: before the first call that failed
-    /// for it. None while it is on.
+    /// for it. `None` while it is on.
     pub off_at_ns: Option<u64>,
-    /// When the awaited moments came, in nanoseconds of `CLOCK_MONOTONIC`, in the order in which they
-    /// were armed; None for a moment to come.
+    /// When the awaited moments came, in nanoseconds of `CLOCK_MONOTONIC`, in the order in which
+    /// they were armed; `None` for a moment to come.
     pub moments_ns: Vec<Option<u64>>,
-    /// For each awaited moment, whether its event came, before its time was over and before the power
-    /// went.
+    /// For each awaited moment, whether its event came before its time was over and before the
+    /// power went.
     pub by_itself: Vec<bool>,
-    /// What is to go wrong, as it is written; calls are counted from now.
     pub faults: Vec<String>,
-    /// What is taken off each wait for the way through FUSE, in microseconds.
+    /// The time that is taken off each wait for the way through FUSE, in microseconds.
     pub round_trip_us: f64,
-    /// What the device did.
     pub device: StationCounts,
-    /// What was asked of the file system, and what it asked of the device.
     pub files: ext4::Ext4Counts,
-    /// Modelled against achieved latency.
     pub latency: Accuracy,
-    /// Memory of the daemon, in bytes.
     pub memory_bytes: u64,
     /// Bytes of it that hold what a power cut would take.
     pub pending_bytes: u64,
@@ -144,31 +121,26 @@ impl ImageRequest {
     }
 }
 
-/// A way to speak to a disk's daemon.
 #[derive(Clone, Debug)]
 pub struct DiskControl {
     mountpoint: PathBuf,
     socket: PathBuf,
-    /// How long the daemon may say nothing.
     patience: Duration,
-    /// Where this process has started the daemon: how it ended, and what it said last.
+    /// If this process started the daemon: how it ended, and its last messages.
     last_words: Option<Arc<LastWords>>,
 }
 
 impl DiskControl {
     /// Finds the daemon of the disk that is mounted on `mountpoint`, by what the mount itself says.
-    ///
-    /// # Errors
-    /// [`Error::Folder`] when no disk is mounted there, it is another user's, or its daemon can't be
-    /// reached.
+    /// Fails with [`Error::Folder`] if no disk is mounted there, or it is another user's.
     pub fn connect(mountpoint: &Path) -> Result<Self, Error> {
         let shown = mountpoint.display();
-        let resolved = table::resolve(mountpoint)
+        let resolved = mount_table::resolve_mountpoint(mountpoint)
             .map_err(|error| Error::Folder(format!("{shown}: {error}")))?;
-        let entry = table::at(&resolved);
+        let entry = mount_table::find_mount_at(&resolved);
         let Some((user, socket)) = entry.and_then(|entry| Some((entry.user, entry.socket()?)))
         else {
-            let others = table::disks().into_iter().map(|(entry, _)| entry.place);
+            let others = mount_table::list_disks().into_iter().map(|(entry, _)| entry.place);
             let others: Vec<String> = others.map(|place| place.display().to_string()).collect();
             let others = match others.as_slice() {
                 [] => ", and none anywhere else".to_owned(),
@@ -177,13 +149,13 @@ impl DiskControl {
             let why = format!("no virtual disk is mounted on {shown}{others}");
             return Err(Error::Folder(why));
         };
-        if let Some(user) = user.filter(|user| !own::is_trusted(*user)) {
-            return Err(others(shown, user));
+        if let Some(user) = user.filter(|user| !trust::is_trusted(*user)) {
+            return Err(other_user_error(shown, user));
         }
         let control = Self { mountpoint: resolved, socket, patience: PATIENCE, last_words: None };
         let tried = wire::connect(&control.socket, PATIENCE);
         tried.map(|_| control).map_err(|error| match (error.kind(), user) {
-            (ErrorKind::PermissionDenied, Some(user)) => others(shown, user),
+            (ErrorKind::PermissionDenied, Some(user)) => other_user_error(shown, user),
             _ => Error::Folder(format!(
                 "the daemon of {shown} can't be reached ({error}): bakeoff disk unmount {shown} \
                  takes the disk away"
@@ -191,22 +163,21 @@ impl DiskControl {
         })
     }
 
-    /// The same of a daemon that this process has started: what is told of it when it does not answer
-    /// ends with its last words.
+    /// For a daemon that this process has started: messages about a missing answer end with its
+    /// last words.
     pub(crate) fn of_started(self, last_words: LastWords) -> Self {
         Self { last_words: Some(Arc::new(last_words)), ..self }
     }
 
-    /// The absolute path of the mountpoint.
     pub fn mountpoint(&self) -> &Path {
         &self.mountpoint
     }
 
-    fn ask(&self, ask: &Ask) -> Result<(ControlAnswer, UnixStream), Error> {
+    fn ask_daemon(&self, ask: &Ask) -> Result<(ControlAnswer, UnixStream), Error> {
         let at = self.mountpoint.display();
         let last_words = self.last_words.as_deref();
         let silent = |error: io::Error| {
-            let told = last_words.map(LastWords::told).unwrap_or_default();
+            let told = last_words.map(LastWords::describe_end).unwrap_or_default();
             Error::Failed(format!("the daemon of {at} does not answer: {error}{told}"))
         };
         let (mut stream, pid) = wire::connect(&self.socket, self.patience).map_err(silent)?;
@@ -226,7 +197,7 @@ impl DiskControl {
             Ok(ControlAnswer::Refused(error)) => Err(error),
             Ok(answer) => Ok((answer, stream)),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                let said = last_words.map(LastWords::said).unwrap_or_default();
+                let said = last_words.map(LastWords::format_suffix).unwrap_or_default();
                 Err(Error::Failed(format!(
                     "the daemon of {at} (process {pid}) does not answer; if it was stopped, kill \
                      -CONT {pid} lets it go on; kill -KILL {pid} ends it, and the next bakeoff \
@@ -237,13 +208,13 @@ impl DiskControl {
         }
     }
 
-    /// The next line that the daemon says, which is that process. One that is stopped is given up long before
-    /// one that goes on: it says nothing until somebody lets it.
+    /// Reads the daemon's next line. A stopped daemon is given up long before a busy one: it stays
+    /// silent until it is allowed to go on.
     fn next_line(&self, lines: &mut wire::ConnectionLines<'_>, pid: u32) -> io::Result<Vec<u8>> {
         let deadline = Instant::now() + self.patience;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            match lines.line(wire::LONGEST_ANSWER, left.min(STOPPED)) {
+            match lines.read_line(wire::LONGEST_ANSWER, left.min(STOPPED)) {
                 Err(error)
                     if error.kind() == ErrorKind::TimedOut
                         && left > STOPPED
@@ -253,142 +224,88 @@ impl DiskControl {
         }
     }
 
-    fn tell(&self, ask: &Ask) -> Result<(), Error> {
-        self.ask(ask).map(drop)
+    fn tell_daemon(&self, ask: &Ask) -> Result<(), Error> {
+        self.ask_daemon(ask).map(drop)
     }
 
-    /// What the disk is and has done.
-    ///
-    /// # Errors
-    /// The daemon is gone.
     pub fn stat(&self) -> Result<Stat, Error> {
-        match self.ask(&Ask::Stat)?.0 {
+        match self.ask_daemon(&Ask::Stat)?.0 {
             ControlAnswer::Stat(stat) => Ok(*stat),
             other => Err(Error::Failed(format!("the daemon answered {other:?}"))),
         }
     }
 
-    /// Lets work take its time, or not.
-    ///
-    /// # Errors
-    /// The daemon is gone, the power is off, or its device takes no time.
     pub fn set_timing(&self, on: bool) -> Result<(), Error> {
-        self.tell(&Ask::Timing(on))
+        self.tell_daemon(&Ask::Timing(on))
     }
 
-    /// Who else is on the device from now on.
-    ///
-    /// # Errors
-    /// The daemon is gone, the power is off, or its device has no queue.
     pub fn set_neighbours(&self, level: NeighbourLevel) -> Result<(), Error> {
-        self.tell(&Ask::Neighbours(level.to_string()))
+        self.tell_daemon(&Ask::Neighbours(level.to_string()))
     }
 
-    /// Has the power go by itself, at a moment that is counted from now; replaces what was armed
-    /// before. [`Stat::off_at_ns`] tells when it has gone.
-    ///
-    /// # Errors
-    /// The daemon is gone, the power is off already, or the count is 0 ([`Error::Usage`]).
+    /// Has the power go by itself at a moment, counted from now. Replaces what was armed before.
+    /// [`Stat::off_at_ns`] tells when it has gone.
     pub fn arm(&self, trigger: Trigger) -> Result<(), Error> {
-        self.await_moments(&[Awaited { trigger, within: None }])
+        self.await_moments(&[trigger.into()], &[])
     }
 
-    /// Waits for moments, each counted from now: [`Stat::moments_ns`] tells when they have come, and
-    /// with the last of them the power goes. Replaces what was armed before.
-    ///
-    /// # Errors
-    /// As of [`DiskControl::arm`], or there is none ([`Error::Usage`]).
-    pub fn await_moments(&self, moments: &[Awaited]) -> Result<(), Error> {
-        self.await_signatures(moments, &[])
-    }
-
-    /// The same, where moments may be counted by signatures.
-    ///
-    /// # Errors
-    /// As of [`DiskControl::await_moments`], or a moment is counted by a signature that there is not
-    /// ([`Error::Usage`]).
-    pub fn await_signatures(
+    /// Waits for moments, counted from now; [`Stat::moments_ns`] tells when they have come. The
+    /// power goes with the last one. Replaces what was armed before.
+    pub fn await_moments(
         &self,
-        moments: &[Awaited],
+        moments: &[TimedTrigger],
         signatures: &[CallSignature],
     ) -> Result<(), Error> {
-        self.tell(&Ask::Arm(moments.to_vec(), signatures.to_vec()))
+        self.tell_daemon(&Ask::Arm(moments.to_vec(), signatures.to_vec()))
     }
 
-    /// Has the disk remember from now on what images of earlier moments need, in up to 1 GiB of
-    /// memory. Where nothing was changed before it, both ways to make names durable can be had.
-    ///
-    /// # Errors
-    /// The daemon is gone.
+    /// Remembers from now on what images of earlier moments need, in up to 1 GiB of memory. If
+    /// nothing was changed before, images with both ways to make names durable can be made.
     pub fn record(&self) -> Result<(), Error> {
-        self.tell(&Ask::Record)
+        self.tell_daemon(&Ask::Record)
     }
 
-    /// Traces from now on what the device is asked for ([`bakeoff_devices::trace`]) into a new file
-    /// outside of the disk. While the timing is off, a sync is answered only after `hold`.
-    ///
-    /// # Errors
-    /// The daemon is gone, traces already, or the file can't be there ([`Error::Folder`]).
-    pub fn trace(&self, file: &Path, hold: Duration) -> Result<(), Error> {
+    /// Traces what the device is asked for ([`bakeoff_devices::trace`]) into a new file outside of
+    /// the disk. While the timing is off, a sync is answered only after `hold`.
+    pub fn begin_trace(&self, file: &Path, hold: Duration) -> Result<(), Error> {
         let file = std::path::absolute(file);
         let file = file.map_err(|error| Error::Folder(error.to_string()))?;
-        self.tell(&Ask::Trace(Some(TraceTo { file, hold })))
+        self.tell_daemon(&Ask::Trace(Some(TraceRequest { file, hold })))
     }
 
-    /// Ends the trace.
-    ///
-    /// # Errors
-    /// The daemon is gone, there is no trace, or it is no use: longer than 256 MiB, or without room.
+    /// Fails, too, if the trace is longer than 256 MiB or there was no room for it.
     pub fn end_trace(&self) -> Result<(), Error> {
-        self.tell(&Ask::Trace(None))
+        self.tell_daemon(&Ask::Trace(None))
     }
 
-    /// Writes all that was remembered ([`DiskControl::record`]) up to the first moment that was waited for
-    /// into a new folder, once the power is off; [`history::read`](crate::history::read) reads it.
-    ///
-    /// # Errors
-    /// The daemon is gone, the power is on, the folder is there already, nothing was remembered, or
-    /// something was changed before it was.
-    pub fn recorded(&self, folder: &Path) -> Result<(), Error> {
+    /// Writes all that was remembered ([`DiskControl::record`]) up to the first awaited moment into
+    /// a new folder, once the power is off; [`history::read`](crate::history::read) reads it.
+    pub fn save_history(&self, folder: &Path) -> Result<(), Error> {
         let folder = std::path::absolute(folder);
         let folder = folder.map_err(|error| Error::Folder(error.to_string()))?;
-        self.tell(&Ask::Recorded(folder))
+        self.tell_daemon(&Ask::Recorded(folder))
     }
 
-    /// Has the disk make durable all that was written and changed so far, as `sync(2)` does, and begin to
-    /// remember as [`DiskControl::record`] does. What came before is forgotten, so that both ways to make
-    /// names durable can be had. Nothing happens once an awaited moment has come.
-    ///
-    /// # Errors
-    /// The daemon is gone, or the power is off.
+    /// Makes all earlier changes durable, as `sync(2)` does, forgets them, and begins to remember
+    /// as [`DiskControl::record`] does: so both ways to make names durable can be had. Does nothing
+    /// once an awaited moment has come.
     pub fn record_anew(&self) -> Result<(), Error> {
-        self.tell(&Ask::RecordAnew)
+        self.tell_daemon(&Ask::RecordAnew)
     }
 
-    /// Pulls the plug, for good: every later call in the mount fails with EIO. Nothing happens
-    /// when the power is off already.
-    ///
-    /// # Errors
-    /// The daemon is gone.
+    /// Pulls the plug, for good: every later call in the mount fails with EIO.
     pub fn power_off(&self) -> Result<(), Error> {
-        self.tell(&Ask::PowerOff)
+        self.tell_daemon(&Ask::PowerOff)
     }
 
     /// Writes what a real disk would hold since the power is off to a folder, which must be empty
-    /// or not there. There may be as many images of that moment as wanted; the same history, rule
-    /// and seed give the same. An image is not synced.
-    ///
-    /// # Errors
-    /// The daemon is gone, the power is on, or the folder can't be used ([`Error::Folder`]).
+    /// or not there. The same history, rule and seed give the same image; it is not synced.
     pub fn image(&self, keep: Keep, seed: u64, folder: &Path) -> Result<(), Error> {
-        self.tell(&Ask::Image(ImageRequest::new(keep, seed, folder)?))
+        self.tell_daemon(&Ask::Image(ImageRequest::new(keep, seed, folder)?))
     }
 
-    /// As [`DiskControl::image`], of one of the moments that were waited for, by its place among them, on
-    /// a file system that makes names durable in this way.
-    ///
-    /// # Errors
-    /// Those of [`DiskControl::image`]; or that moment was not recorded, or not in this way ([`DiskControl::record`]).
+    /// As [`DiskControl::image`], of one of the awaited moments, with names made durable in this
+    /// way.
     pub fn image_of(
         &self,
         moment: usize,
@@ -398,49 +315,36 @@ impl DiskControl {
         folder: &Path,
     ) -> Result<(), Error> {
         let of = Some((moment, metadata));
-        self.tell(&Ask::Image(ImageRequest { of, ..ImageRequest::new(keep, seed, folder)? }))
+        self.tell_daemon(&Ask::Image(ImageRequest { of, ..ImageRequest::new(keep, seed, folder)? }))
     }
 
-    /// Writes what the disk would hold if its power went now to a folder, which must be empty or not
-    /// there; the power stays on. The image is of one moment between two requests, and not synced.
-    ///
-    /// # Errors
-    /// The daemon is gone, the power is off, the folder can't be used ([`Error::Folder`]), or the image
-    /// can't be written: then nothing is left of it.
+    /// Writes what the disk would hold if its power went now to a folder, which must be empty or
+    /// not there; the power stays on. Nothing is left of an image that fails.
     pub fn snapshot(&self, keep: Keep, seed: u64, folder: &Path) -> Result<(), Error> {
-        self.tell(&Ask::Snapshot(ImageRequest::new(keep, seed, folder)?))
+        self.tell_daemon(&Ask::Snapshot(ImageRequest::new(keep, seed, folder)?))
     }
 
-    /// [`DiskControl::power_off`] and [`DiskControl::image`] in one: the power stays on when the folder
-    /// can't be used.
-    ///
-    /// # Errors
-    /// The daemon is gone, or the folder can't be used ([`Error::Folder`]).
+    /// [`DiskControl::power_off`] and [`DiskControl::image`] in one: the power stays on if the
+    /// folder can't be used.
     pub fn cut(&self, keep: Keep, seed: u64, folder: &Path) -> Result<(), Error> {
-        self.tell(&Ask::Cut(ImageRequest::new(keep, seed, folder)?))
+        self.tell_daemon(&Ask::Cut(ImageRequest::new(keep, seed, folder)?))
     }
 
-    /// Lets a later call fail; see [`crate::fault`] for how a rule is written. A path may also go
+    /// Lets a later call fail; [`crate::fault`] says how a rule is written. A path may also go
     /// through the mountpoint. Returns the rule as it was understood.
-    ///
-    /// # Errors
-    /// The daemon is gone, the power is off, or the rule can't be read ([`Error::Usage`]).
-    pub fn fault(&self, rule: &str) -> Result<FaultRule, Error> {
-        let rule = fault::below(rule, &self.mountpoint);
+    pub fn inject_fault(&self, rule: &str) -> Result<FaultRule, Error> {
+        let rule = fault::strip_mountpoint(rule, &self.mountpoint);
         let rule = rule.parse::<FaultRule>().map_err(|error| Error::Usage(error.to_string()))?;
-        self.tell(&Ask::Fault(rule.to_string()))?;
+        self.tell_daemon(&Ask::Fault(rule.to_string()))?;
         Ok(rule)
     }
 
-    /// Unmounts the disk and waits for its daemon's end.
-    ///
-    /// # Errors
-    /// Somebody uses it ([`Error::Folder`]); then it stays.
+    /// Unmounts the disk and waits for its daemon's end. A disk in use stays ([`Error::Folder`]).
     pub fn unmount(&self) -> Result<(), Error> {
-        let mut stream = match self.ask(&Ask::Unmount) {
+        let mut stream = match self.ask_daemon(&Ask::Unmount) {
             Ok((_, stream)) => stream,
-            // It may end before its answer is out.
-            Err(Error::Failed(_)) if !table::is_ours(&self.mountpoint) => return Ok(()),
+            // The daemon may end before its answer is sent.
+            Err(Error::Failed(_)) if !mount_table::is_ours(&self.mountpoint) => return Ok(()),
             Err(error) => return Err(error),
         };
         // The connection ends when the daemon does.
@@ -455,8 +359,7 @@ impl DiskControl {
     }
 }
 
-/// Why somebody else's disk is left alone.
-fn others(shown: std::path::Display<'_>, user: u32) -> Error {
+fn other_user_error(shown: std::path::Display<'_>, user: u32) -> Error {
     let why = if rustix::process::getuid().is_root() {
         format!(
             "{shown} is a disk of user {user}: that user manages it, and root can take it away \

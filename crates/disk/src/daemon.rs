@@ -1,5 +1,3 @@
-//! The process behind a mounted disk: checks what it is given, mounts, answers, and cleans up.
-
 use std::io::{self, BufRead, Read};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -22,93 +20,84 @@ use crate::error::Error;
 use crate::executor::{self, Executor};
 use crate::fuse::{self, ServeOptions};
 use crate::launcher::{self, LaunchReply};
+use crate::mount_table::{self, How};
 use crate::options::MountOptions;
 use crate::registry::{MountClaim, MountNote};
-use crate::table::{self, How};
 use crate::volume::{Volume, VolumeOptions};
 
-mod asked;
 mod checks;
 mod images;
 mod own_calls;
+mod requests;
 mod trace;
 
 pub use checks::can_mount;
 
-use checks::{MEND, MadeFolders, folders};
+use checks::{MEND, MadeFolders, check_folders};
 use own_calls::{TRIPS, round_trips, through_the_mount};
 
-/// How long those who use the mount have to leave it after a signal.
+/// How long users of the mount have to leave it after a signal.
 const GRACE: Duration = Duration::from_secs(1);
-/// How long the session may take to end once nobody can reach it.
+/// How long the session may take to end once the mount can't be reached.
 const ENDING: Duration = Duration::from_secs(3);
 
-/// What the daemon waits for.
 enum DaemonEvent {
     Signal,
-    /// It is not to be seen any more where this process is; somebody with mounts of its own
+    /// Nobody sees the mount from this process any more; other mount namespaces
     /// (`mount_namespaces(7)`) may still have it.
     Left,
-    /// The mount is gone, whoever unmounted it.
     Unmounted(io::Result<()>),
 }
 
-/// The whole of a process that a [`Launcher`](launcher::Launcher) starts: reads on `input` what to
-/// mount, answers on `output` that it is mounted or why not, and serves it as [`serve`] does. A `main`
-/// calls it with its standard input and output, and with the models that its program has.
-///
-/// # Errors
-/// Those of [`serve`], or `input` does not say what to mount. `output` has told of what went wrong
-/// before it was mounted.
-pub fn launched(
+/// The whole of a process that a [`Launcher`](launcher::Launcher) starts: reads from `input` what
+/// to mount, answers on `output` that it is mounted or why not, and serves it as [`serve_disk`] does. A
+/// `main` calls it with its standard input and output and its models.
+pub fn run_launched(
     models: &Models,
     input: &mut dyn BufRead,
     output: &mut dyn io::Write,
 ) -> Result<(), Error> {
     let mut mounted = false;
-    let served = launcher::asked(input).and_then(|options| {
-        serve(models, &options, |_| {
+    let served = launcher::read_options(input).and_then(|options| {
+        serve_disk(models, &options, |_| {
             mounted = true;
-            launcher::answer(output, &LaunchReply::Mounted)
+            launcher::write_reply(output, &LaunchReply::Mounted)
         })
     });
     if let Err(error) = &served
         && !mounted
     {
-        // Nobody may be there any more to hear it.
-        let _ = launcher::answer(output, &LaunchReply::Refused(error.clone()));
+        let _ = launcher::write_reply(output, &LaunchReply::Refused(error.clone()));
     }
     served
 }
 
-/// Mounts a disk of one of these models, calls `ready` when it did, and serves it until it is
-/// unmounted or told to end by a signal. Where `ready` fails, it is unmounted at once. A folder that is missing is
-/// made; a mountpoint that was made goes at the end, and the files' folder where nothing was mounted.
-///
-/// # Errors
-/// It can't be mounted as asked, and nothing was changed; or it can't be served any more.
-pub fn serve(
+/// Mounts a disk, calls `ready`, and serves the disk until it is unmounted or a signal comes. If
+/// `ready` fails, the disk is unmounted at once. Missing folders are made. A mountpoint that was
+/// made goes at the end, the files' folder only if nothing was mounted. If mounting fails, nothing
+/// was changed.
+pub fn serve_disk(
     models: &Models,
     options: &MountOptions,
     ready: impl FnOnce(&MountNote) -> io::Result<()>,
 ) -> Result<(), Error> {
-    let spec = options.device(models)?;
+    let spec = options.resolve_device(models)?;
     let mut made = MadeFolders::make_missing(options)?;
-    let note = folders(options, &spec)?;
+    let note = check_folders(options, &spec)?;
     can_mount()?;
     let claim = MountClaim::new(&note)?;
     fuse::end_with_a_lost_reply();
     let (events, heard) = mpsc::channel();
-    listen_for_signals(events.clone()).map_err(failed("signals"))?;
+    listen_for_signals(events.clone()).map_err(wrap_error("signals"))?;
     let disk = Arc::new(MountedDisk::open(options, &spec, note, events)?);
     fuse::end_with_a_panic();
     disk.mount(&claim.socket())?;
     let served = disk.calibrate(options.timing).and_then(|()| {
-        // The disk goes when this function ends, whoever is still connected.
+        // The disk goes when this function ends, even if clients are still connected.
         let answering = Arc::downgrade(&disk);
         let listening =
             ControlListener::start(&claim.socket(), move |ask| match answering.upgrade() {
-                Some(disk) => disk.answer(ask),
+                Some(disk) => disk.answer_request(ask),
                 None => ControlAnswer::Refused(Error::Failed("it is being unmounted".into())),
             })?;
         ready(&disk.note)?;
@@ -124,21 +113,20 @@ pub fn serve(
         DaemonEvent::Left => end_of_session(&heard),
         DaemonEvent::Signal => {
             disk.volume.end_snapshots();
-            disk.leave(&heard)
+            disk.leave_mount(&heard)
         }
     };
     disk.executor.stop();
-    let listening = served.map_err(failed("the mount"))?;
-    let _answered = listening.finish();
+    let listening = served.map_err(wrap_error("the mount"))?;
+    let _answered = listening.wait_for_answers();
     // The volume clears its hidden folder before others may have the backing folder.
     drop(disk);
-    // Who waits for the end of the connection may mount there again.
+    // A client that waits for the end of the connection may mount there again.
     drop(made);
     drop(claim);
-    session.map_err(failed("the mount"))
+    session.map_err(wrap_error("the mount"))
 }
 
-/// A mounted disk.
 struct MountedDisk {
     note: MountNote,
     seed: u64,
@@ -147,14 +135,12 @@ struct MountedDisk {
     volume: Arc<Volume>,
     executor: Arc<Executor>,
     started: Instant,
-    /// Whether it was found to answer.
     ready: Arc<AtomicBool>,
     events: Sender<DaemonEvent>,
-    changing: Mutex<Changing>,
+    changing: Mutex<DiskSettings>,
 }
 
-/// What can be set while it is mounted.
-struct Changing {
+struct DiskSettings {
     neighbours: NeighbourLevel,
     round_trip: Nanos,
 }
@@ -178,9 +164,9 @@ impl MountedDisk {
             Error::Folder(format!("{} can't be used: {error}", note.backing.display()))
         })?;
         if options.uncached {
-            volume.keep_out_of_page_cache().map_err(failed("the page cache"))?;
+            volume.keep_out_of_page_cache().map_err(wrap_error("the page cache"))?;
         }
-        let changing = Mutex::new(Changing { neighbours: options.neighbours, round_trip: 0 });
+        let changing = Mutex::new(DiskSettings { neighbours: options.neighbours, round_trip: 0 });
         let (seed, metadata) = (options.seed, options.metadata);
         let started = Instant::now();
         let ready = Arc::default();
@@ -188,30 +174,30 @@ impl MountedDisk {
     }
 
     fn mount(&self, socket: &Path) -> Result<(), Error> {
-        let options = ServeOptions { name: table::source(socket), ..ServeOptions::default() };
-        let session = fuse::serve(Arc::clone(&self.volume), &self.note.mountpoint, &options);
+        let options =
+            ServeOptions { name: mount_table::format_source(socket), ..ServeOptions::default() };
+        let session = fuse::serve_volume(Arc::clone(&self.volume), &self.note.mountpoint, &options);
         let session = session.map_err(|error| {
             let mountpoint = self.note.mountpoint.display();
-            // The library tells all that it gave to the system; what that said comes last.
+            // The library repeats all that it gave to the system; the system's words come last.
             let error = error.to_string();
             let said = error.rsplit(": ").next().unwrap_or_default();
             Error::Failed(format!("{mountpoint} can't be mounted ({said}): {MEND}"))
         })?;
         let (ready, events) = (Arc::clone(&self.ready), self.events.clone());
         let wait = move || {
-            let ended = session.wait();
+            let ended = session.wait_until_unmounted();
             if !ready.load(Ordering::Relaxed) {
-                // Whoever asks the disk for something would wait for ever.
                 fuse::give_up(&format!("the mount ended before it was ready: {ended:?}"));
             }
             events.send(DaemonEvent::Unmounted(ended))
         };
         let thread = thread::Builder::new().name("disk-mount".into()).spawn(wait);
-        thread.map(drop).map_err(failed("the mount"))
+        thread.map(drop).map_err(wrap_error("the mount"))
     }
 
-    /// Measures how long a call takes through FUSE and back when nothing is to be waited for, by
-    /// one that the kernel never answers itself; then lets the disk take its time.
+    /// Measures the way through FUSE and back by calls that the kernel never answers itself; then
+    /// turns the timing on.
     fn calibrate(&self, timing: bool) -> io::Result<()> {
         let mountpoint = self.note.mountpoint.clone();
         let mut trips = through_the_mount(move || round_trips(&mountpoint))?;
@@ -224,19 +210,17 @@ impl MountedDisk {
         Ok(())
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Changing> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, DiskSettings> {
         self.changing.lock().expect("nobody panics with it")
     }
 
-    /// Unmounts after a signal, whoever still uses it, and waits for the session's end.
-    fn leave(&self, heard: &mpsc::Receiver<DaemonEvent>) -> io::Result<()> {
-        // Nobody is to wait for the disk any more.
+    fn leave_mount(&self, heard: &mpsc::Receiver<DaemonEvent>) -> io::Result<()> {
         self.executor.set_timing(false);
         let at = &self.note.mountpoint;
         let start = Instant::now();
-        while table::is_ours(at) && table::unmount(at, How::Now).is_err() {
+        while mount_table::is_ours(at) && mount_table::unmount(at, How::Now).is_err() {
             if start.elapsed() > GRACE {
-                table::unmount(at, How::Lazily)?;
+                mount_table::unmount(at, How::Lazily)?;
                 break;
             }
             thread::sleep(Duration::from_millis(20));
@@ -245,8 +229,8 @@ impl MountedDisk {
     }
 }
 
-/// Waits for the end of the session once nobody can reach the disk from where this process is, and
-/// not for ever: who has files open, or the mount among mounts of its own, loses it with this process.
+/// Waits, but not for ever, for the end of a session that nobody can reach from here. Whoever has
+/// files open, or the mount in another namespace, loses it with this process.
 fn end_of_session(heard: &mpsc::Receiver<DaemonEvent>) -> io::Result<()> {
     let start = Instant::now();
     loop {
@@ -258,7 +242,7 @@ fn end_of_session(heard: &mpsc::Receiver<DaemonEvent>) -> io::Result<()> {
     }
 }
 
-fn failed(what: &'static str) -> impl Fn(io::Error) -> Error {
+fn wrap_error(what: &'static str) -> impl Fn(io::Error) -> Error {
     move |error| Error::Failed(format!("{what}: {error}"))
 }
 

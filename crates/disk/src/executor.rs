@@ -1,16 +1,15 @@
-//! Work on a device in real time: what the model says takes 8 ms takes 8 ms.
+//! Works on a device in real time: 8 ms by the model take 8 ms.
 //!
-//! Virtual time runs with the machine's clock, except while the timing is off: then the device
-//! stands still and all work is done at once. A request is given to the device with the moment at
-//! which it came; who waits for it is told when the model says that it is done. A thread sleeps
-//! until then. It is woken for every event in the device's queue while somebody waits, since each
-//! can change what comes next; while nobody waits, neighbours are caught up with now and then. Answers are
-//! given by threads of their own, but for the first few of a fast device that wait for nobody, as those of
-//! small reads: handing one over takes longer than giving it.
+//! Virtual time runs with the machine's clock. While the timing is off, the device stands still and
+//! all work is done at once. A request reaches the device with the moment at which it came; its
+//! answer is given when the model says that it is done. One thread sleeps until then. While a
+//! caller waits, it wakes for every event in the device's queue, since each can change what comes
+//! next; else it catches up with neighbours now and then. Other threads give the answers, except
+//! for the first few quick ones of a fast device: handing one over would take longer than giving
+//! it.
 //!
-//! The time of work counts from the moment at which it was asked for, whatever was done before it
-//! came here, and up to the end of its answer. Before that a request is on its way to this process,
-//! and after it its answer is on its way back: see [`Executor::set_round_trip`].
+//! The time of work counts from the moment of the request to the end of its answer. The ways to and
+//! from this process are taken off: see [`Executor::set_round_trip`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -32,33 +31,27 @@ pub use accuracy::{Accuracy, Quantiles, SLOW};
 use replies::Replies;
 use schedule::Schedule;
 
-/// The callback for work that is done.
 pub type WorkCallback = Box<dyn FnOnce() + Send>;
 
-/// What a ticker has to do, and when it is to be called again at the latest.
 #[derive(Default)]
-pub struct Ticked {
-    /// Work that nobody asked for, and what to call when it is done.
+pub struct ExecutorTick {
     pub due: Vec<(DeviceWork, WorkCallback)>,
-    /// When it is to be called again; it may be called before.
+    /// It may be called before.
     pub next: Option<Nanos>,
 }
 
-/// How an executor starts.
 #[derive(Clone, Copy, Debug)]
 pub struct ExecutorOptions {
-    /// Whether work takes its time.
     pub timing: bool,
-    /// Whether the device takes no time at all: work is then done at once, on the caller's thread.
+    /// Work is then done at once, on the caller's thread.
     pub null: bool,
 }
 
-/// How long the ticker sleeps at most. Background work has periods of seconds; this bounds how
-/// late it notices that a write has made it due sooner.
+/// How long the ticker sleeps at most. Background work has periods of seconds; this bounds how late
+/// it notices that a write has made it due sooner.
 const TICK: Duration = Duration::from_millis(100);
-/// How often neighbours are caught up with while nobody waits.
 const CATCH_UP: Duration = Duration::from_millis(50);
-/// So many answers are given at most by the thread that keeps the time before it looks at the time again.
+/// The most answers that the timing thread gives before it looks at the time again.
 const OWN: usize = 4;
 /// A thread that sleeps wakes up to this late; for fast devices the rest of the wait is spun.
 const SPIN: Duration = Duration::from_micros(50);
@@ -72,20 +65,17 @@ pub struct Executor {
 struct ExecutorState {
     start: Instant,
     null: bool,
-    /// Whether work takes its time: a copy of what the schedule says, to be read without a lock.
+    /// A copy of the schedule's setting, read without a lock.
     timed: AtomicBool,
     schedule: Mutex<Schedule>,
-    /// Told when the next event comes sooner than the timing thread knows, and at the end.
+    /// Notified when the next event comes sooner than the timing thread knows, and at the end.
     sooner: Condvar,
     replies: Replies,
     stopping: AtomicBool,
 }
 
 impl Executor {
-    /// Starts an executor of `station`, which must not have been told of a moment yet.
-    ///
-    /// # Panics
-    /// When no thread can be started.
+    /// `station` must be new: it has seen no moment yet.
     pub fn start(station: Station, options: ExecutorOptions) -> Self {
         let shared = Arc::new(ExecutorState {
             start: Instant::now(),
@@ -98,32 +88,31 @@ impl Executor {
         });
         let mut threads = Vec::new();
         for number in 0..replies::THREADS {
-            threads.push(shared.spawn(format!("disk-reply-{number}"), |shared| {
-                priority::raise();
-                shared.replies.work();
+            threads.push(shared.spawn_thread(format!("disk-reply-{number}"), |shared| {
+                priority::raise_priority();
+                shared.replies.run_answers();
             }));
         }
-        threads.push(shared.spawn("disk-timing".into(), |shared| {
-            priority::raise();
+        threads.push(shared.spawn_thread("disk-timing".into(), |shared| {
+            priority::raise_priority();
             shared.keep_time();
         }));
         Self { shared, threads: Mutex::new(threads) }
     }
 
-    /// Nanoseconds since the start; they pass whether the timing is on or off.
+    /// Nanoseconds since the start; they pass even if the timing is off.
     pub fn now(&self) -> Nanos {
         self.shared.now()
     }
 
-    /// Performs `work` that was asked for at `came`, and then calls `then`: on a thread of the
-    /// executor when the model says that it is done, or at once and on this thread when it takes
-    /// no time.
+    /// Performs `work` that was asked for at `came`, then calls `then`: on a thread of the executor
+    /// when the model says that it is done, or at once and on this thread if it takes no time.
     pub fn perform(&self, came: Nanos, work: DeviceWork, then: WorkCallback) {
         self.perform_as(came, work, then, false);
     }
 
-    /// The same of a `then` that takes microseconds and waits for nobody: no lock that is held for long, no
-    /// file, no other work.
+    /// As [`Executor::perform`], for a `then` that takes microseconds and waits for nobody: no lock
+    /// held for long, no file, no other work.
     pub fn perform_quick(&self, came: Nanos, work: DeviceWork, then: WorkCallback) {
         self.perform_as(came, work, then, true);
     }
@@ -133,97 +122,93 @@ impl Executor {
             return then();
         }
         let mut schedule = self.shared.lock();
-        // Read again under the lock: nobody is to wait for a device that stands still.
+        // Read again under the lock: nobody may wait for a device that stands still.
         if !self.shared.timed.load(Ordering::Acquire) {
             drop(schedule);
             return then();
         }
         let known = schedule.next_event();
-        schedule.submit(came, work, then, quick);
+        schedule.submit_work(came, work, then, quick);
         let sooner = match (schedule.next_event(), known) {
             (Some(next), Some(known)) => next < known,
             (next, None) => next.is_some(),
             (None, _) => false,
         };
-        // The first one who waits ends the time in which neighbours are caught up with slowly.
-        let wake = sooner || schedule.waiting() == 1;
-        self.shared.reply(&mut schedule);
+        // The first waiting caller ends the time of slow catching up.
+        let wake = sooner || schedule.waiting_count() == 1;
+        self.shared.hand_over(&mut schedule);
         drop(schedule);
         if wake {
             self.shared.sooner.notify_one();
         }
     }
 
-    /// Performs `work` and waits for its end.
     pub fn perform_and_wait(&self, work: DeviceWork) {
         let (done, end) = std::sync::mpsc::sync_channel(1);
         self.perform(self.now(), work, Box::new(move || done.send(()).unwrap_or_default()));
-        // An error means that it was dropped unsaid, which is an end, too.
         let _ = end.recv();
     }
 
-    /// Whether the device takes no time at all.
     pub fn is_null(&self) -> bool {
         self.shared.null
     }
 
-    /// Whether work takes its time.
-    pub fn timing(&self) -> bool {
+    pub fn is_timed(&self) -> bool {
         self.shared.timed.load(Ordering::Acquire)
     }
 
-    /// Lets work take its time, or not. When it no longer does, whoever waits is told at once.
-    /// A device that takes no time never does.
+    /// When the timing goes off, all waiting callers are answered at once. A device that takes no
+    /// time never has it on.
     pub fn set_timing(&self, on: bool) {
         let on = on && !self.shared.null && !self.shared.stopping.load(Ordering::Acquire);
         let mut schedule = self.shared.lock();
         self.shared.timed.store(on, Ordering::Release);
         schedule.set_timing(self.shared.now(), on);
-        self.shared.reply(&mut schedule);
+        self.shared.hand_over(&mut schedule);
         drop(schedule);
         self.shared.sooner.notify_one();
     }
 
-    /// Who else is on the device from now on.
     pub fn set_neighbours(&self, level: NeighbourLevel) {
         let mut schedule = self.shared.lock();
         schedule.set_neighbours(self.shared.now(), level);
-        self.shared.reply(&mut schedule);
+        self.shared.hand_over(&mut schedule);
         drop(schedule);
         self.shared.sooner.notify_one();
     }
 
-    /// Says how many bytes of the device hold data.
     pub fn set_span(&self, bytes: u64) {
         self.shared.lock().set_span(bytes);
     }
 
-    /// Says how long a request and its answer are on their way to this process and back. Half of
-    /// it has passed when a request comes, and half of it is still to come when it is answered:
-    /// both are taken off the time it waits.
+    /// Sets the time of a request's way to this process and its answer's way back. Half of it has
+    /// passed when a request comes, half is still to come when it is answered: both are taken off
+    /// the wait.
     pub fn set_round_trip(&self, nanos: Nanos) {
         self.shared.lock().set_round_trip(nanos);
     }
 
-    /// What the device has done.
     pub fn counts(&self) -> StationCounts {
         let mut schedule = self.shared.lock();
         let counts = schedule.counts(self.shared.now());
-        self.shared.reply(&mut schedule);
+        self.shared.hand_over(&mut schedule);
         counts
     }
 
-    /// How long work took by the model, and how long in fact.
-    pub fn achieved(&self) -> Accuracy {
+    /// The time of work by the model, and in fact.
+    pub fn accuracy(&self) -> Accuracy {
         self.shared.replies.accuracy()
     }
 
     /// Calls `tick` with the time whenever it asked for it, and at least every tenth of a second;
-    /// performs the work that it says is due. One ticker is enough for a file system.
-    pub fn set_ticker(self: &Arc<Self>, mut tick: impl FnMut(Nanos) -> Ticked + Send + 'static) {
+    /// performs the work that it returns. One ticker is enough for a file system.
+    pub fn set_ticker(
+        self: &Arc<Self>,
+        mut tick: impl FnMut(Nanos) -> ExecutorTick + Send + 'static,
+    ) {
         let executor = Arc::downgrade(self);
         let shared = Arc::clone(&self.shared);
-        let thread = self.shared.spawn("disk-ticker".into(), move |_| {
+        let thread = self.shared.spawn_thread("disk-ticker".into(), move |_| {
             while !shared.stopping.load(Ordering::Acquire) {
                 let now = shared.now();
                 let ticked = tick(now);
@@ -232,13 +217,13 @@ impl Executor {
                     executor.perform(now, work, then);
                 }
                 drop(executor);
-                thread::park_timeout(pause(ticked.next, now));
+                thread::park_timeout(compute_pause(ticked.next, now));
             }
         });
         self.threads.lock().expect("nobody panics with it").push(thread);
     }
 
-    /// Tells all who wait, and lets no work take time any more. The ticker is not called again.
+    /// Answers all waiting callers; from now on no work takes time. The ticker is not called again.
     pub fn stop(&self) {
         self.shared.stopping.store(true, Ordering::Release);
         self.set_timing(false);
@@ -256,8 +241,7 @@ impl Executor {
     }
 }
 
-/// How long the ticker sleeps that was called at `now` and wants to be called again at `next`.
-fn pause(next: Option<Nanos>, now: Nanos) -> Duration {
+fn compute_pause(next: Option<Nanos>, now: Nanos) -> Duration {
     next.map_or(TICK, |next| Duration::from_nanos(next.saturating_sub(now)).min(TICK))
 }
 
@@ -268,7 +252,7 @@ impl Drop for Executor {
 }
 
 impl ExecutorState {
-    fn spawn(
+    fn spawn_thread(
         self: &Arc<Self>,
         name: String,
         work: impl FnOnce(&Self) + Send + 'static,
@@ -287,21 +271,22 @@ impl ExecutorState {
         self.schedule.lock().expect("a device does not panic")
     }
 
-    /// Hands what is done to the threads that answer.
-    fn reply(&self, schedule: &mut Schedule) {
-        self.replies.add(self.start, schedule.done());
+    fn hand_over(&self, schedule: &mut Schedule) {
+        self.replies.add_finished(self.start, schedule.take_done());
     }
 
-    /// Gives the first answers that wait for nobody on this thread, and hands all others over.
-    fn answer<'a>(&'a self, mut schedule: MutexGuard<'a, Schedule>) -> MutexGuard<'a, Schedule> {
+    fn answer_quick<'a>(
+        &'a self,
+        mut schedule: MutexGuard<'a, Schedule>,
+    ) -> MutexGuard<'a, Schedule> {
         let own = schedule.quickly_done(OWN);
-        self.reply(&mut schedule);
+        self.hand_over(&mut schedule);
         if own.is_empty() {
             return schedule;
         }
         // Others may ask for something meanwhile.
         drop(schedule);
-        own.into_iter().for_each(|done| self.replies.answer(self.start, done));
+        own.into_iter().for_each(|done| self.replies.answer_work(self.start, done));
         self.lock()
     }
 
@@ -309,10 +294,10 @@ impl ExecutorState {
     fn keep_time(&self) {
         let mut schedule = self.lock();
         while !self.stopping.load(Ordering::Acquire) {
-            let lead = self.replies.lead(schedule.fast());
+            let lead = self.replies.lead(schedule.is_fast());
             schedule.catch_up(self.now(), lead);
-            schedule = self.answer(schedule);
-            // The lock was given up meanwhile: who stopped it then has told this thread before it waits.
+            schedule = self.answer_quick(schedule);
+            // Whoever stopped it while the lock was free has told this thread before it waits.
             if self.stopping.load(Ordering::Acquire) {
                 return;
             }
@@ -321,10 +306,10 @@ impl ExecutorState {
                 continue;
             };
             let until = Duration::from_nanos(event.saturating_sub(self.now()));
-            let nobody = schedule.waiting() == 0;
+            let nobody = schedule.waiting_count() == 0;
             let wait = if nobody { until.max(CATCH_UP) } else { until };
-            if !schedule.fast() || wait > SPIN {
-                let wait = if schedule.fast() { wait - SPIN } else { wait };
+            if !schedule.is_fast() || wait > SPIN {
+                let wait = if schedule.is_fast() { wait - SPIN } else { wait };
                 let woken = self.sooner.wait_timeout(schedule, wait);
                 schedule = woken.expect("a device does not panic").0;
             } else {

@@ -25,42 +25,30 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bakeoff_devices::size::size_of;
 use rustix::io::Errno;
 
-/// What can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FallibleCall {
-    /// Reading data.
     Read,
-    /// Writing or allocating data, or setting a size.
     Write,
-    /// Making data durable.
     Fsync,
 }
 
-/// One call that is to fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallFault {
-    /// The kind of call that fails.
     pub call: FallibleCall,
-    /// Which of the calls to come fails, from 1 on.
+    /// From 1 on.
     pub nth: u64,
-    /// With which error.
     pub error: Errno,
-    /// The files whose calls count: a pattern of paths.
     pub path: String,
 }
 
-/// What goes wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultRule {
-    /// A call fails.
     Call(CallFault),
-    /// The disk holds no more than this many bytes; or as many as it can.
+    /// Bytes that the disk holds at most; `None` for as many as it can.
     Full(Option<u64>),
-    /// Nothing, of all that was to go wrong.
     Off,
 }
 
-/// A text that is not a fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{text}` is not a fault: {why}; write read:N:EIO:PATH (or write or fsync, or ENOSPC), \
@@ -81,13 +69,13 @@ impl FromStr for FaultRule {
             Some(("full", bytes)) => size_of(bytes)
                 .map(|bytes| Self::Full(Some(bytes)))
                 .ok_or_else(|| format!("`{bytes}` is not a number of bytes, as 4096, 20M or 2G")),
-            _ => call(text).map(Self::Call),
+            _ => parse_call(text).map(Self::Call),
         };
         rule.map_err(|why| FaultError { text: text.to_owned(), why })
     }
 }
 
-fn call(text: &str) -> Result<CallFault, String> {
+fn parse_call(text: &str) -> Result<CallFault, String> {
     let mut parts = text.splitn(4, ':');
     let mut part = || parts.next().unwrap_or_default();
     let call = match part() {
@@ -111,15 +99,16 @@ fn call(text: &str) -> Result<CallFault, String> {
     Ok(CallFault { call, nth, error, path: path.to_owned() })
 }
 
-/// A rule as it is to be read: a path that goes through the mountpoint, as one writes it in a shell,
-/// from the disk's root on.
-pub(crate) fn below(rule: &str, mountpoint: &Path) -> String {
+/// A rule with a path through the mountpoint, as one writes it in a shell, rewritten to start in
+/// the disk's root.
+pub(crate) fn strip_mountpoint(rule: &str, mountpoint: &Path) -> String {
     let Some((colon, _)) = rule.match_indices(':').nth(2) else { return rule.to_owned() };
     let (head, path) = rule.split_at(colon + 1);
     let from_here = || {
         let first = path.split_once('/')?.0;
         let here = std::env::current_dir().ok()?;
-        // Who is inside, or names what is there, means the disk.
+        // A user whose current folder is inside, or who names something that is there, means the
+        // disk.
         let inside = here.starts_with(mountpoint) || mountpoint.join(first).exists();
         (!inside).then(|| here.join(path))
     };
@@ -133,7 +122,7 @@ pub(crate) fn below(rule: &str, mountpoint: &Path) -> String {
 }
 
 impl FaultRule {
-    /// What it comes to, as a sentence without an end.
+    /// Returns a sentence without its full stop.
     pub fn describe(&self) -> String {
         match self {
             Self::Full(Some(bytes)) => format!("the disk holds no more than {bytes} bytes"),
@@ -141,7 +130,7 @@ impl FaultRule {
             Self::Off => "no fault is to come".to_owned(),
             Self::Call(CallFault { call, nth, error, path }) => format!(
                 "{call} number {nth} from now of what fits `{path}` fails with {}, once",
-                name(*error)
+                error_name(*error)
             ),
         }
     }
@@ -157,7 +146,7 @@ impl fmt::Display for FallibleCall {
     }
 }
 
-fn name(error: Errno) -> &'static str {
+fn error_name(error: Errno) -> &'static str {
     if error == Errno::NOSPC { "ENOSPC" } else { "EIO" }
 }
 
@@ -168,47 +157,41 @@ impl fmt::Display for FaultRule {
             Self::Full(None) => f.write_str("full:off"),
             Self::Off => f.write_str("off"),
             Self::Call(CallFault { call, nth, error, path }) => {
-                write!(f, "{call}:{nth}:{}:{path}", name(*error))
+                write!(f, "{call}:{nth}:{}:{path}", error_name(*error))
             }
         }
     }
 }
 
-/// The faults to come.
 #[derive(Default)]
 pub(crate) struct CallFaults {
-    /// Whether there are any: read without a lock.
     any: AtomicBool,
     rules: Mutex<Vec<CallFault>>,
 }
 
 impl CallFaults {
-    /// Adds one.
     pub fn add(&self, fault: CallFault) {
-        let mut rules = self.rules();
+        let mut rules = self.lock_rules();
         rules.push(fault);
         self.any.store(true, Ordering::Release);
     }
 
-    /// Takes all back.
     pub fn clear(&self) {
-        let mut rules = self.rules();
+        let mut rules = self.lock_rules();
         rules.clear();
         self.any.store(false, Ordering::Release);
     }
 
-    /// The faults to come, each counted from now.
     pub fn to_come(&self) -> Vec<CallFault> {
-        self.rules().clone()
+        self.lock_rules().clone()
     }
 
-    fn rules(&self) -> MutexGuard<'_, Vec<CallFault>> {
+    fn lock_rules(&self) -> MutexGuard<'_, Vec<CallFault>> {
         self.rules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a call of the file at `path`, and fails if it is one that was to fail. A fault is
-    /// over when it has struck.
-    pub fn check(
+    /// Counts a call of the file at `path`, and fails if a fault is due. That fault is then over.
+    pub fn check_call(
         &self,
         call: FallibleCall,
         path: impl FnOnce() -> Option<PathBuf>,
@@ -217,9 +200,11 @@ impl CallFaults {
             return Ok(());
         }
         let Some(path) = path() else { return Ok(()) };
-        let mut rules = self.rules();
+        let mut rules = self.lock_rules();
         let mut struck = Ok(());
-        for rule in rules.iter_mut().filter(|rule| rule.call == call && fits(&rule.path, &path)) {
+        for rule in
+            rules.iter_mut().filter(|rule| rule.call == call && path_matches(&rule.path, &path))
+        {
             rule.nth -= 1;
             if rule.nth == 0 {
                 struck = Err(rule.error);
@@ -231,17 +216,16 @@ impl CallFaults {
     }
 }
 
-/// Whether a path fits a pattern.
-pub(crate) fn fits(pattern: &str, path: &Path) -> bool {
+pub(crate) fn path_matches(pattern: &str, path: &Path) -> bool {
     // The root has no name of its own.
     let whole = if path == Path::new("") { OsStr::new(".") } else { path.as_os_str() };
     let text = if pattern.contains('/') { whole } else { path.file_name().unwrap_or(whole) };
-    matches(pattern.as_bytes(), text.as_encoded_bytes())
+    text_matches(pattern.as_bytes(), text.as_encoded_bytes())
 }
 
-/// Whether a text fits a pattern with `*` and `?`. Only the last star is ever tried again, so that
-/// it takes no more than the product of the two lengths.
-fn matches(pattern: &[u8], text: &[u8]) -> bool {
+/// `*` and `?` in a pattern. Only the last star is ever tried again, so that this takes no more
+/// than the product of the two lengths.
+fn text_matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
     let mut star = None;
     while t < text.len() {
@@ -307,46 +291,38 @@ mod tests {
         let at = place.path();
         let rule = |path: &str| format!("fsync:1:EIO:{path}");
         let whole = |path: &str| rule(at.join(path).to_str().unwrap());
-        assert_eq!(below(&whole("db/*"), at), rule("db/*"));
-        assert_eq!(below(&whole(""), at), rule("."));
+        assert_eq!(strip_mountpoint(&whole("db/*"), at), rule("db/*"));
+        assert_eq!(strip_mountpoint(&whole(""), at), rule("."));
         let here = std::env::current_dir().unwrap();
-        assert_eq!(below(&rule("m/log"), &here.join("m")), rule("log"));
+        assert_eq!(strip_mountpoint(&rule("m/log"), &here.join("m")), rule("log"));
         for other in [rule("m/log"), rule("/elsewhere/log"), rule("log"), "full:4096".to_owned()] {
-            assert_eq!(below(&other, at), other);
+            assert_eq!(strip_mountpoint(&other, at), other);
         }
     }
 
     #[test]
-    fn faults_to_come_are_told_and_taken_back() {
+    fn a_fault_strikes_the_nth_call_once_unless_it_is_taken_back() {
         let faults = CallFaults::default();
-        let Ok(FaultRule::Call(call)) = "write:2:EIO:a".parse() else { panic!("it is a call") };
-        faults.add(call.clone());
-        assert_eq!(faults.check(FallibleCall::Write, || Some("a".into())), Ok(()));
-        assert_eq!(faults.to_come(), [CallFault { nth: 1, ..call }]);
-        faults.clear();
-        assert_eq!(faults.check(FallibleCall::Write, || Some("a".into())), Ok(()));
-    }
-
-    #[test]
-    fn a_fault_strikes_the_nth_call_once() {
-        let faults = CallFaults::default();
-        let call = |text: &str| match text.parse() {
-            Ok(FaultRule::Call(call)) => call,
-            other => panic!("{other:?}"),
+        let Ok(FaultRule::Call(call)) = "write:3:ENOSPC:*.log".parse() else {
+            panic!("it is a call")
         };
-        faults.add(call("write:3:ENOSPC:*.log"));
-        let write = |path: &str| faults.check(FallibleCall::Write, || Some(path.into()));
+        faults.add(call.clone());
+        let write = |path: &str| faults.check_call(FallibleCall::Write, || Some(path.into()));
         assert_eq!(write("d/a.log"), Ok(()));
         assert_eq!(write("d/a.dat"), Ok(()));
-        assert_eq!(faults.check(FallibleCall::Read, || Some("a.log".into())), Ok(()));
+        assert_eq!(faults.check_call(FallibleCall::Read, || Some("a.log".into())), Ok(()));
+        assert_eq!(faults.to_come(), [CallFault { nth: 2, ..call.clone() }]);
         assert_eq!(write("b.log"), Ok(()));
         assert_eq!(write("d/a.log"), Err(Errno::NOSPC));
+        assert_eq!(write("d/a.log"), Ok(()));
+        faults.add(CallFault { nth: 1, ..call });
+        faults.clear();
         assert_eq!(write("d/a.log"), Ok(()));
     }
 
     #[test]
     fn patterns_fit_names_or_whole_paths() {
-        let fit = |pattern, path: &str| fits(pattern, Path::new(path));
+        let fit = |pattern, path: &str| path_matches(pattern, Path::new(path));
         assert!(fit("*", "a/b") && fit("b", "a/b") && fit("a/b", "a/b") && fit("a/*", "a/b/c"));
         assert!(fit(".", "") && fit("*", "") && !fit(".", "a"));
         assert!(fit("ib*file?", "x/ib_logfile0") && fit("*a*b", "xaabab"));

@@ -1,5 +1,5 @@
-//! A volume as a FUSE file system: calls of the kernel become calls of the volume, and its answers
-//! go back from whichever thread has them.
+//! A volume as a FUSE file system: the kernel's calls become calls of the volume. Answers come from
+//! any thread.
 
 use std::io;
 use std::path::Path;
@@ -11,19 +11,17 @@ use crate::volume::Volume;
 
 mod calls;
 mod convert;
-mod lost;
+mod lost_replies;
 mod replies;
 
-pub use lost::{end_with_a_lost_reply, end_with_a_panic, give_up};
+pub use lost_replies::{end_with_a_lost_reply, end_with_a_panic, give_up};
 
 use calls::Adapter;
 
-/// How a volume is served.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
-    /// Threads that take calls from the kernel.
     pub threads: usize,
-    /// What `/proc/mounts` shows as the device.
+    /// The device that `/proc/mounts` shows.
     pub name: String,
 }
 
@@ -34,25 +32,17 @@ impl Default for ServeOptions {
     }
 }
 
-/// A volume that is mounted. It is unmounted when this is dropped.
 #[derive(Debug)]
 pub struct FuseSession {
     background: BackgroundSession,
 }
 
 impl FuseSession {
-    /// Waits until somebody has unmounted it and the last call is answered.
-    ///
-    /// # Errors
-    /// A thread of it failed.
-    pub fn wait(self) -> io::Result<()> {
+    pub fn wait_until_unmounted(self) -> io::Result<()> {
         self.background.join()
     }
 
-    /// Unmounts it, and waits until those who have files open in it have closed them.
-    ///
-    /// # Errors
-    /// It can't be unmounted, or a thread of it failed.
+    /// Waits until its open files have been closed.
     pub fn unmount(self) -> io::Result<()> {
         self.background.umount_and_join()
     }
@@ -60,12 +50,9 @@ impl FuseSession {
 
 /// Mounts a volume in a folder, and serves it from threads of its own.
 ///
-/// All users may use it if this process is root's, as database servers run under users of their
-/// own; else only the one who mounts. The kernel checks permissions.
-///
-/// # Errors
-/// It can't be mounted: no `/dev/fuse`, no right to, no such folder.
-pub fn serve(
+/// If this process is root's, all users may use it, as database servers run under users of their
+/// own; else only its own user. The kernel checks permissions.
+pub fn serve_volume(
     volume: Arc<Volume>,
     mountpoint: &Path,
     options: &ServeOptions,
@@ -85,7 +72,7 @@ pub fn serve(
     let background = fuser::spawn_mount(adapter, mountpoint, &config)?;
     let notifier = background.notifier();
     volume.on_outdated(move |ino| {
-        // It fails for a file that the kernel does not know: there is nothing to be told then.
+        // It fails for a file that the kernel does not know, and then there is nothing to do.
         let _ = notifier.inval_inode(INodeNo(ino), 0, 0);
     });
     Ok(FuseSession { background })

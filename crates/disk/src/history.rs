@@ -1,5 +1,4 @@
-//! A recorded history as it is kept in a folder: what happened as JSON, and the bytes that were written
-//! beside it.
+//! A recorded history in a folder: the events as JSON, and the written bytes beside it.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write as _};
@@ -8,14 +7,10 @@ use std::path::Path;
 
 use bakeoff_devices::plug::Recorded;
 
-/// Its files.
 const EVENTS: &str = "history.json";
 const BYTES: &str = "history.bytes";
 
 /// Writes a history into a new folder, which nobody else gets into.
-///
-/// # Errors
-/// The folder is there already, or it can't be written.
 pub fn write(history: &Recorded, folder: &Path) -> io::Result<()> {
     fs::create_dir(folder)?;
     fs::set_permissions(folder, Permissions::from_mode(0o700))?;
@@ -25,10 +20,7 @@ pub fn write(history: &Recorded, folder: &Path) -> io::Result<()> {
     fs::write(folder.join(BYTES), history.bytes())
 }
 
-/// Reads a history from a folder of one's own.
-///
-/// # Errors
-/// It is not there, or damaged.
+/// The folder must be one's own.
 pub fn read(folder: &Path) -> io::Result<Recorded> {
     let events = fs::read(folder.join(EVENTS))?;
     let history: Recorded = serde_json::from_slice(&events)?;

@@ -1,9 +1,9 @@
-//! Virtual disks: a FUSE file system that takes its time and loses its power as a modelled device
-//! does, the daemon behind a mount, and load on a real disk.
+//! Virtual disks: a FUSE file system that takes its time and loses its power like a modelled
+//! device, the daemon behind a mount, and load on a real disk.
 //!
-//! It is usable on its own: whoever uses it says which program is a disk's daemon
-//! ([`mount::Launcher`]). It must never know who sits on the disk (no engine, no workload, no
-//! trial), nor how a command spells its flags or its exit codes.
+//! It is usable on its own: the caller says which program is a disk's daemon ([`mount::Launcher`]).
+//! It must never know who sits on the disk (no engine, no workload, no trial), nor how a command
+//! spells its flags or its exit codes.
 
 pub mod control;
 pub mod daemon;
@@ -16,11 +16,10 @@ mod last_words;
 mod launcher;
 pub mod materialise;
 pub mod mount;
+pub mod mount_table;
 pub mod neighbour;
 mod options;
-pub mod own;
 mod patience;
 pub mod registry;
-mod stopped;
-pub mod table;
+mod stop_guard;
 pub mod volume;

@@ -1,5 +1,3 @@
-//! Writes a crash image into a folder.
-
 use std::collections::HashMap;
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -15,22 +13,18 @@ use bakeoff_folders::Dir;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Gid, Uid};
 
-/// Bytes that are copied at a time; where they are all zeros, a hole is left.
+/// Bytes copied at a time; a hole is left where they are all zeros.
 const BLOCK: u64 = 64 << 10;
 
-/// Writes an image into an empty folder: bytes, holes, hard links, permissions, owners. It is
-/// not synced: whoever reads it on the same machine has no need of that.
-///
-/// # Errors
-/// When the folder is not there, not empty, a link, or another user's; when `contents` can't give what
-/// is needed, or when something can't be written.
+/// Writes an image into an empty folder of this user: bytes, holes, hard links, permissions,
+/// owners. It is not synced: readers on the same machine don't need that.
 pub fn materialise(image: &CrashImage<'_>, contents: &dyn Contents, to: &Path) -> io::Result<()> {
     let folder = Dir::open(to)?;
-    if !folder.entries()?.is_empty() {
+    if !folder.list_entries()?.is_empty() {
         let text = format!("{} is not empty: name an empty folder", to.display());
         return Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, text));
     }
-    if folder.stat()?.st_uid != rustix::process::geteuid().as_raw() {
+    if folder.stat_folder()?.st_uid != rustix::process::geteuid().as_raw() {
         let text = format!("{} belongs to another user: name a folder of yours", to.display());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
     }
@@ -39,10 +33,10 @@ pub fn materialise(image: &CrashImage<'_>, contents: &dyn Contents, to: &Path) -
     let to = format!("/proc/self/fd/{}", folder.as_fd().as_raw_fd());
     let mut writer = ImageWriter { image, contents, written: HashMap::new() };
     // The folder itself comes last.
-    writer.entries(image.root(), Path::new(&to))?;
+    writer.write_entries(image.root(), Path::new(&to))?;
     let Some(root) = image.item(image.root()) else { return Ok(()) };
     let FileAttributes { mode, uid, gid } = root.attributes;
-    let now = folder.stat()?;
+    let now = folder.stat_folder()?;
     if (now.st_uid, now.st_gid) != (uid, gid) {
         rustix::fs::fchown(&folder, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
     }
@@ -52,22 +46,21 @@ pub fn materialise(image: &CrashImage<'_>, contents: &dyn Contents, to: &Path) -
 struct ImageWriter<'a> {
     image: &'a CrashImage<'a>,
     contents: &'a dyn Contents,
-    /// The first name of each thing that is there already.
     written: HashMap<Ino, PathBuf>,
 }
 
 impl ImageWriter<'_> {
-    fn item(&mut self, ino: Ino, path: &Path) -> io::Result<()> {
+    fn write_item(&mut self, ino: Ino, path: &Path) -> io::Result<()> {
         let Some(item) = self.image.item(ino) else { return Ok(()) };
         if let Some(first) = self.written.get(&ino) {
             return fs::hard_link(first, path);
         }
         self.written.insert(ino, path.to_owned());
         match &item.kind {
-            NodeKind::File => self.file(item, path)?,
+            NodeKind::File => self.write_file(item, path)?,
             NodeKind::Directory => {
                 fs::create_dir(path)?;
-                self.entries(ino, path)?;
+                self.write_entries(ino, path)?;
             }
             NodeKind::Symlink(target) => symlink(target, path)?,
             NodeKind::Special(format, device) => {
@@ -77,26 +70,26 @@ impl ImageWriter<'_> {
         set_attributes(path, &item.kind, item.attributes)
     }
 
-    fn entries(&mut self, ino: Ino, path: &Path) -> io::Result<()> {
+    fn write_entries(&mut self, ino: Ino, path: &Path) -> io::Result<()> {
         let Some(item) = self.image.item(ino) else { return Ok(()) };
         for (name, entry) in &item.entries {
-            self.item(*entry, &path.join(name))?;
+            self.write_item(*entry, &path.join(name))?;
         }
         Ok(())
     }
 
-    fn file(&self, item: &Item<'_>, path: &Path) -> io::Result<()> {
+    fn write_file(&self, item: &Item<'_>, path: &Path) -> io::Result<()> {
         let file = File::create_new(path)?;
         let Some(content) = &item.content else { return Ok(()) };
         file.set_len(content.size())?;
         let mut buffer = vec![0; BLOCK as usize];
-        for range in content.filled(self.contents) {
-            self.copy(content, range, &file, &mut buffer)?;
+        for range in content.filled_ranges(self.contents) {
+            self.copy_range(content, range, &file, &mut buffer)?;
         }
         Ok(())
     }
 
-    fn copy(
+    fn copy_range(
         &self,
         content: &FileContent<'_>,
         range: Range<u64>,
@@ -117,7 +110,7 @@ impl ImageWriter<'_> {
     }
 }
 
-/// Sets owner and permissions, in this order: a new owner takes the set-user bit away.
+/// In this order: a new owner takes the set-user bit away.
 fn set_attributes(path: &Path, kind: &NodeKind, attributes: FileAttributes) -> io::Result<()> {
     let FileAttributes { mode, uid, gid } = attributes;
     let now = fs::symlink_metadata(path)?;

@@ -1,5 +1,3 @@
-//! The options of a mount, and whether they are possible.
-
 use std::path::{Path, PathBuf};
 
 use bakeoff_devices::models::Models;
@@ -10,24 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
-/// What is to be mounted, and where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MountOptions {
-    /// The folder that holds the files.
     pub backing: PathBuf,
-    /// The empty folder where they are to be seen.
     pub mountpoint: PathBuf,
-    /// The device, of a model that its daemon knows.
+    /// The name of a model that the daemon knows.
     pub model: String,
-    /// Who else is on the device.
     pub neighbours: NeighbourLevel,
-    /// The seed of the device and of its neighbours.
     pub seed: u64,
-    /// How much of a hard disk's stroke is in use, above 0 and at most 1; all of it if not said.
+    /// The part of a hard disk's stroke in use, above 0 and at most 1; by default all of it.
     pub used_fraction: Option<f64>,
-    /// How names and attributes become durable.
     pub metadata: Metadata,
-    /// Whether work takes its time from the start.
     pub timing: bool,
     /// Whether the backing files are kept out of the page cache: see
     /// [`crate::volume::Volume::keep_out_of_page_cache`].
@@ -35,7 +26,6 @@ pub struct MountOptions {
 }
 
 impl MountOptions {
-    /// A disk without neighbours that takes its time.
     pub fn new(backing: &Path, mountpoint: &Path, model: &str) -> Self {
         Self {
             backing: backing.to_owned(),
@@ -50,11 +40,7 @@ impl MountOptions {
         }
     }
 
-    /// The device that is asked for, of these models.
-    ///
-    /// # Errors
-    /// There is none, or it can't have these neighbours.
-    pub(crate) fn device(&self, models: &Models) -> Result<Spec, Error> {
+    pub(crate) fn resolve_device(&self, models: &Models) -> Result<Spec, Error> {
         if self.model == "host" {
             let why = "host is this machine's own disk: use a folder on it as it is, or name a \
                        model (bakeoff list disks)";
@@ -69,7 +55,6 @@ impl MountOptions {
     }
 }
 
-/// Sees that a device can have such neighbours.
 pub(crate) fn check_neighbours(null: bool, level: NeighbourLevel) -> Result<(), Error> {
     if null && level != NeighbourLevel::None {
         let why = "the model `null` has no queue, so it can't have neighbours: give it 0 of them, \

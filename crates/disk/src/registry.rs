@@ -2,53 +2,48 @@
 //! left.
 //!
 //! Each mount has a note in a folder of its user's. Its daemon holds a lock on the note; the lock
-//! goes with the process, so a note that can be locked tells of a mount whose daemon is gone. Whoever
-//! removes what that one left holds the lock meanwhile. The mount itself says where its note is
-//! (see [`table`]), whatever folder the user's surroundings name now.
+//! goes with the process. So a note that can be locked tells of a mount whose daemon is gone;
+//! whoever removes what is left holds the lock meanwhile. The mount itself says where its note is
+//! (see [`crate::mount_table`]), whatever folder the environment names now.
 //!
-//! Notes are believed where they are one's own or root's ([`own`]), and only what is one's own is
-//! removed. The number of a process in a note is for people: that the process lives is told by the
-//! lock alone, since another one may have that number by now.
+//! Notes are believed if they are one's own or root's ([`trust`]), and only one's own are removed.
+//! The process number in a note is for people: another process may have it by now, so only the lock
+//! tells whether the daemon lives.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use bakeoff_folders::trust;
 use rustix::fs::{FlockOperation, OFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::mount_table;
 use crate::volume::HIDDEN;
-use crate::{own, table};
 
 mod place;
 
-pub use place::place;
+pub use place::find_notes_folder;
 
-/// The folder of the notes of mounts; only there while there are some.
+/// It is there only while there are notes.
 const FOLDER: &str = "disks";
-/// Bytes that a note has at most: two paths, and little else.
 const LONGEST: u64 = 32 << 10;
 const NOTE: &str = "json";
 const SOCKET: &str = "socket";
-/// How often a note is written again when the folder of notes has just gone.
+/// How often to write a note again if the folder of notes has just vanished.
 const ATTEMPTS: u32 = 100;
 
-/// A note of a mount.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MountNote {
-    /// The daemon's process.
     pub pid: u32,
-    /// The folder that holds the files.
     pub backing: PathBuf,
-    /// Where they are to be seen.
     pub mountpoint: PathBuf,
-    /// The device's model.
     pub model: String,
 }
 
@@ -56,19 +51,17 @@ pub struct MountNote {
 #[derive(Debug)]
 pub(crate) struct MountClaim {
     note: PathBuf,
-    /// Both held locked.
     _lock: File,
     backing: File,
 }
 
 impl MountClaim {
-    /// Claims what `note` names; both paths are absolute and resolved.
-    ///
-    /// # Errors
-    /// Another mount has one of them, or the registry can't be used.
+    /// Both paths in `note` are absolute and resolved. Fails if another mount has one of them.
     pub(crate) fn new(note: &MountNote) -> Result<Self, Error> {
         let backing = lock_backing(&note.backing)?;
-        if let Some(other) = mounted().into_iter().find(|other| overlap(&note.backing, other)) {
+        if let Some(other) =
+            list_mounted().into_iter().find(|other| overlaps_mount(&note.backing, other))
+        {
             return Err(Error::Folder(format!(
                 "{} is part of the disk that is mounted on {}: unmount that first, or take \
                  another folder",
@@ -79,7 +72,7 @@ impl MountClaim {
         // A daemon that ends may take the empty folder away just before this one writes in it.
         let mut again = 0..ATTEMPTS;
         let written = loop {
-            match write(note) {
+            match write_note(note) {
                 Err(error) if error.kind() == ErrorKind::NotFound && again.next().is_some() => {}
                 written => break written,
             }
@@ -90,11 +83,10 @@ impl MountClaim {
                 "{at} is in use by another disk: unmount it first (bakeoff disk unmount {at})",
                 at = note.mountpoint.display()
             ))),
-            Err(error) => Err(unusable(error)),
+            Err(error) => Err(unusable_error(error)),
         }
     }
 
-    /// Where the daemon listens.
     pub(crate) fn socket(&self) -> PathBuf {
         self.note.with_extension(SOCKET)
     }
@@ -102,71 +94,72 @@ impl MountClaim {
 
 impl Drop for MountClaim {
     fn drop(&mut self) {
-        clear(&self.backing);
-        forget(&self.note);
+        clear_hidden_folder(&self.backing);
+        remove_note(&self.note);
     }
 }
 
-/// What is mounted, as far as this user may know and believe it.
-fn mounted() -> Vec<MountNote> {
-    let disks = table::disks().into_iter();
-    let disks = disks.filter(|(entry, _)| entry.user.is_some_and(own::is_trusted));
-    disks.filter_map(|(_, socket)| read(&open(&socket.with_extension(NOTE)).ok()?)).collect()
+/// Only mounts whose notes this user may read and believe.
+fn list_mounted() -> Vec<MountNote> {
+    let disks = mount_table::list_disks().into_iter();
+    let disks = disks.filter(|(entry, _)| entry.user.is_some_and(trust::is_trusted));
+    disks
+        .filter_map(|(_, socket)| read_note(&open_note(&socket.with_extension(NOTE)).ok()?))
+        .collect()
 }
 
-/// Removes what daemons of this user's left that are gone: their mounts, sockets and notes. Returns
-/// the mountpoints that were freed. Only what is a disk of bakeoff's is touched.
-///
-/// # Errors
-/// When the registry can't be read.
+/// Removes the mounts, sockets and notes of this user's daemons that are gone. Returns the
+/// mountpoints that were freed. Only disks of bakeoff's are touched.
 pub fn sweep() -> io::Result<Vec<PathBuf>> {
     let user = rustix::process::getuid().as_raw();
-    let mut disks = table::disks();
+    let mut disks = mount_table::list_disks();
     disks.retain(|(entry, _)| entry.user == Some(user));
-    let mut notes: BTreeSet<PathBuf> = notes()?.into_iter().collect();
+    let mut notes: BTreeSet<PathBuf> = list_notes()?.into_iter().collect();
     notes.extend(disks.iter().map(|(_, socket)| socket.with_extension(NOTE)));
     let mut freed: Vec<PathBuf> = notes.iter().filter_map(|note| sweep_one(note, user)).collect();
     for (entry, socket) in disks {
-        // Without a note only the kernel can tell.
+        // Without a note only the kernel can say.
         let noted = socket.with_extension(NOTE).exists();
-        if !noted && entry.is_dead() && table::unmount(&entry.place, table::How::Lazily).is_ok() {
+        if !noted
+            && entry.is_dead()
+            && mount_table::unmount(&entry.place, mount_table::How::Lazily).is_ok()
+        {
             freed.push(entry.place);
         }
     }
     Ok(freed)
 }
 
-/// Removes what a daemon of this user's left if it is gone. Returns its mountpoint if it was still
-/// mounted.
+/// Returns the mountpoint if a daemon is gone that was still mounted.
 fn sweep_one(path: &Path, user: u32) -> Option<PathBuf> {
-    let file = open(path).ok()?;
+    let file = open_note(path).ok()?;
     if file.metadata().ok()?.uid() != user {
         return None;
     }
     rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
     if file.metadata().ok()?.nlink() == 0 {
-        // Another one has swept it meanwhile, and a new one may have its name.
+        // Another process has swept it meanwhile, and a new note may have its name.
         return None;
     }
     let mut freed = None;
-    if let Some(note) = read(&file) {
-        let mount = table::at(&note.mountpoint).filter(|entry| entry.user == Some(user));
+    if let Some(note) = read_note(&file) {
+        let mount =
+            mount_table::find_mount_at(&note.mountpoint).filter(|entry| entry.user == Some(user));
         if mount.and_then(|entry| entry.socket()) == Some(path.with_extension(SOCKET)) {
-            table::unmount(&note.mountpoint, table::How::Lazily).ok()?;
+            mount_table::unmount(&note.mountpoint, mount_table::How::Lazily).ok()?;
             freed = Some(note.mountpoint);
         }
         // A new one may have the folder already, under another mountpoint.
         if let Ok(backing) = lock_backing(&note.backing) {
-            clear(&backing);
+            clear_hidden_folder(&backing);
         }
     }
-    forget(path);
+    remove_note(path);
     freed
 }
 
-/// The notes in the present place.
-fn notes() -> io::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(place()?.join(FOLDER)) {
+fn list_notes() -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(find_notes_folder()?.join(FOLDER)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
@@ -175,21 +168,21 @@ fn notes() -> io::Result<Vec<PathBuf>> {
     Ok(paths?.into_iter().filter(is_note).collect())
 }
 
-/// Opens what is to be a note, if it may be one.
-fn open(path: &Path) -> io::Result<File> {
+fn open_note(path: &Path) -> io::Result<File> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(ErrorKind::InvalidInput.into());
     };
-    own::file(own::folder(folder)?, Path::new(name))
+    let note = trust::folder(folder)?.open_file(name)?;
+    note.map(File::from).ok_or_else(|| ErrorKind::NotFound.into())
 }
 
-fn read(file: &File) -> Option<MountNote> {
-    serde_json::from_str(&own::text(file, LONGEST).ok()?).ok()
+fn read_note(file: &File) -> Option<MountNote> {
+    serde_json::from_reader(file.take(LONGEST)).ok()
 }
 
-/// Removes the folder of a volume's own, where the volume itself could not. Only one that a daemon
-/// of this user's made; the names that led to `backing` may lead elsewhere by now.
-fn clear(backing: &File) {
+/// Removes a volume's hidden folder that the volume itself could not. Only one that a daemon of
+/// this user's made; the path of `backing` may lead elsewhere by now.
+fn clear_hidden_folder(backing: &File) {
     let hidden = Path::new("/proc/self/fd").join(backing.as_raw_fd().to_string()).join(HIDDEN);
     let user = rustix::process::getuid().as_raw();
     if fs::symlink_metadata(&hidden).is_ok_and(|there| there.is_dir() && there.uid() == user) {
@@ -198,16 +191,16 @@ fn clear(backing: &File) {
 }
 
 /// Removes a note and its socket, and their folder with the last of them.
-fn forget(note: &Path) {
+fn remove_note(note: &Path) {
     let _ = fs::remove_file(note.with_extension(SOCKET));
     let _ = fs::remove_file(note);
     let _ = note.parent().map(fs::remove_dir);
 }
 
-/// Writes a note that is held locked as long as the file is open.
-fn write(note: &MountNote) -> io::Result<(PathBuf, File)> {
-    let folder = make(&place()?)?;
-    let path = folder.join(name(&note.mountpoint, NOTE));
+/// The note stays locked as long as the file is open.
+fn write_note(note: &MountNote) -> io::Result<(PathBuf, File)> {
+    let folder = make_folder(&find_notes_folder()?)?;
+    let path = folder.join(format_file_name(&note.mountpoint, NOTE));
     // Locked and written before it gets its name: a sweep never sees half a note.
     let unnamed = folder.join(format!("new-{}", note.pid));
     // One of a killed daemon that had the same number.
@@ -220,7 +213,7 @@ fn write(note: &MountNote) -> io::Result<(PathBuf, File)> {
     named.map(|()| (path, file))
 }
 
-fn make(place: &Path) -> io::Result<PathBuf> {
+fn make_folder(place: &Path) -> io::Result<PathBuf> {
     let folder = place.join(FOLDER);
     match fs::DirBuilder::new().mode(0o700).create(&folder) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
@@ -228,7 +221,6 @@ fn make(place: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Locks a backing folder for as long as the file is open.
 fn lock_backing(backing: &Path) -> Result<File, Error> {
     let failed = |error: io::Error| Error::Folder(format!("{}: {error}", backing.display()));
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
@@ -239,21 +231,21 @@ fn lock_backing(backing: &Path) -> Result<File, Error> {
         Err(rustix::io::Errno::WOULDBLOCK) => {}
         Err(error) => return Err(failed(error.into())),
     }
-    let notes = mounted();
+    let notes = list_mounted();
     let other = notes.iter().find(|note| note.backing == backing);
     let by = other.map_or_else(String::new, |note| format!(" on {}", note.mountpoint.display()));
     Err(Error::Folder(format!("{} is mounted already{by}: unmount it first", backing.display())))
 }
 
 /// Whether a folder is inside another mount's backing folder or mountpoint, or around one of them.
-fn overlap(folder: &Path, other: &MountNote) -> bool {
+fn overlaps_mount(folder: &Path, other: &MountNote) -> bool {
     [&other.backing, &other.mountpoint]
         .iter()
         .any(|theirs| folder.starts_with(theirs) || theirs.starts_with(folder))
 }
 
-/// The name of a mountpoint's file: a hash (FNV-1a), since a path can be longer than a name.
-fn name(mountpoint: &Path, extension: &str) -> String {
+/// A hash (FNV-1a) of the mountpoint, since a path can be longer than a name.
+fn format_file_name(mountpoint: &Path, extension: &str) -> String {
     let bytes = mountpoint.as_os_str().as_bytes();
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
@@ -261,6 +253,6 @@ fn name(mountpoint: &Path, extension: &str) -> String {
     format!("{hash:016x}.{extension}")
 }
 
-fn unusable(error: io::Error) -> Error {
+fn unusable_error(error: io::Error) -> Error {
     Error::Failed(format!("the notes of mounts can't be kept: {error}"))
 }

@@ -1,17 +1,16 @@
 //! A file system over a backing folder, that knows nothing of FUSE.
 //!
 //! The backing folder always holds what the application sees: data and names are applied to it at
-//! once. What a volume adds is what the application has to wait for ([`bakeoff_devices::ext4`],
-//! performed by an [`Executor`]), what a cut of the power takes ([`bakeoff_devices::plug`]), and what
-//! goes wrong on demand ([`crate::fault`]).
+//! once. A volume adds what the application has to wait for ([`bakeoff_devices::ext4`], performed
+//! by an [`Executor`]), what a power cut takes ([`bakeoff_devices::plug`]), and what goes wrong on
+//! demand ([`crate::fault`]).
 //!
 //! Nobody else may change the backing folder meanwhile, and all of it must be on one file system.
-//! A folder of the volume's own, [`HIDDEN`], is in it while it is open; the application does not
-//! see it.
+//! While it is open, the volume's own folder [`HIDDEN`] is in it; the application does not see it.
 //!
-//! What is not: extended attributes and times are durable at once. Reads that the kernel's page
-//! cache answers never come here, so no fault can meet them. A file that the application holds
-//! takes a descriptor of this process: as many as the system allows.
+//! Not modelled: extended attributes and times are durable at once. Reads that the kernel's page
+//! cache answers never come here, so no fault can meet them. Each file that the application holds
+//! takes a descriptor of this process.
 
 use std::ffi::OsStr;
 use std::io;
@@ -31,16 +30,16 @@ use crate::executor::Executor;
 use crate::fault::{CallFaults, FaultRule};
 
 mod adopt;
-mod armed;
 mod attributes;
 mod contents;
+mod countdown;
 mod cut;
 mod data;
 mod durable;
 mod inode;
 mod listing;
+mod moments;
 mod names;
-mod noted;
 mod orphans;
 mod size;
 mod snapshot;
@@ -56,45 +55,38 @@ pub use listing::{Listing, ListingEntry};
 pub use names::FileOwner;
 pub use orphans::HIDDEN;
 
-use armed::Armed;
+use countdown::ArmedTriggers;
 use durable::VolumeModel;
 use inode::{Inode, InodeNumbers, InodeTable};
 use listing::Listings;
 use orphans::Orphans;
 use space::SpaceQuota;
 use trace::Traces;
-use uncached::Touched;
+use uncached::TouchMonitor;
 
-/// A file's number. It is that file's for ever: no other gets it.
+/// It is that file's for ever: no other gets it.
 pub type InodeNumber = u64;
 
-/// The number of the folder that everything is in.
 pub const ROOT: InodeNumber = 1;
 
-/// What a volume is opened with.
 #[derive(Clone)]
 pub struct VolumeOptions {
-    /// Performs what the device has to do.
     pub executor: Arc<Executor>,
-    /// Bytes of the device's own cache: see [`Spec::cache`].
+    /// Bytes of the device's own cache: see [`Spec::cache_bytes`].
     pub device_cache: u64,
-    /// How names and attributes become durable.
     pub metadata: Metadata,
-    /// Where the copies of the device's bytes are, if it is an array.
+    /// On an array: where the copies of the device's bytes are.
     pub mirrors: Option<Mirrors>,
-    /// How and where the journal is written, and whether the device is flushed.
     pub journal: ext4::Ext4Parameters,
-    /// How long a change of metadata waits for a commit that nobody asks for, in nanoseconds: see
-    /// [`ext4::Ext4MountOptions::commit`].
+    /// In nanoseconds: see [`ext4::Ext4MountOptions::commit`].
     pub commit: Nanos,
 }
 
 impl VolumeOptions {
-    /// A file system as ext4 is, on a device of this kind, the work of which this performs.
     pub fn new(executor: Arc<Executor>, spec: &Spec) -> Self {
         Self {
             executor,
-            device_cache: spec.cache(),
+            device_cache: spec.cache_bytes(),
             metadata: Metadata::default(),
             mirrors: spec.mirrors(),
             journal: spec.file_system(),
@@ -103,14 +95,11 @@ impl VolumeOptions {
     }
 }
 
-/// A backing folder in use.
-///
 /// Locks are taken in this order: `power`, `naming`, a file's own, those of the rest.
 pub struct Volume {
     executor: Arc<Executor>,
     backing: PathBuf,
     root: Arc<Inode>,
-    /// The file system that the backing folder is on.
     device: u64,
     inodes: InodeTable,
     numbers: InodeNumbers,
@@ -121,31 +110,24 @@ pub struct Volume {
     space: SpaceQuota,
     /// Bits that this process may not give to new files.
     umask: u32,
-    /// Where the copies of the device's bytes are, if it is an array.
     mirrors: Option<Mirrors>,
-    /// Whether data are written to the journal first, so that no write goes around the page cache.
+    /// Whether data are written to the journal first, so that no write bypasses the page cache.
     journals_data: bool,
     /// Held to change names.
     naming: Mutex<()>,
-    /// Held to change anything; by the one who makes an image, alone.
+    /// Held to change anything; exclusively by the maker of an image.
     power: RwLock<()>,
-    /// When the power went: see [`Volume::off_at`].
     off_at: OnceLock<Nanos>,
-    /// Whether no snapshot is to be gone on with.
     leaving: OnceLock<()>,
-    armed: Armed,
+    armed: ArmedTriggers,
     traces: Traces,
-    /// Told of a file whose pages and attributes are not what the kernel believes.
+    /// Called when the kernel's view of a file's pages or attributes is outdated.
     outdated: OnceLock<Box<dyn Fn(InodeNumber) + Send + Sync>>,
-    /// What is to be taken out of the page cache, if anything is.
-    touched: OnceLock<Arc<Touched>>,
+    touched: OnceLock<Arc<TouchMonitor>>,
 }
 
 impl Volume {
-    /// Opens a backing folder. All that is in it is durable.
-    ///
-    /// # Errors
-    /// It can't be read through, is no folder, or has another file system mounted in it.
+    /// All that is in the folder is durable. Fails if another file system is mounted in it.
     pub fn open(backing: &Path, options: VolumeOptions) -> io::Result<Arc<Self>> {
         raise_limit_of_open_files();
         let backing = backing.canonicalize()?;
@@ -153,7 +135,7 @@ impl Volume {
         let folder = rustix::fs::open(&backing, flags, Mode::empty())?;
         let stat = rustix::fs::fstat(&folder)?;
         let orphans = Orphans::open(&folder)?;
-        let root = Arc::new(Inode::at(ROOT, folder, &stat));
+        let root = Arc::new(Inode::from_place(ROOT, folder, &stat));
         let model = VolumeModel::new(&stat, &options);
         let volume = Arc::new(Self {
             executor: options.executor,
@@ -174,94 +156,86 @@ impl Volume {
             power: RwLock::new(()),
             off_at: OnceLock::new(),
             leaving: OnceLock::new(),
-            armed: Armed::default(),
+            armed: ArmedTriggers::default(),
             traces: Traces::default(),
             outdated: OnceLock::new(),
             touched: OnceLock::new(),
         });
-        volume.adopt()?;
+        volume.adopt_all()?;
         volume.start_ticking();
         Ok(volume)
     }
 
-    /// Says that the application let go of a file `lookups` times; see [`Volume::lookup`].
+    /// The application let go of a file `lookups` times; see [`Volume::lookup`].
     pub fn forget(&self, ino: InodeNumber, lookups: u64) {
         if let Some(inode) = self.inodes.forget(ino, lookups)
-            && inode.nameless()
+            && inode.is_nameless()
         {
-            self.gone(ino, inode.backing);
+            self.forget_file(ino, inode.backing);
         }
     }
 
-    /// What was asked of the file system, and what it asked of the device.
     pub fn counts(&self) -> Ext4Counts {
-        self.model().ext4.counts()
+        self.lock_model().ext4.counts()
     }
 
-    /// Bytes of memory that the changes take that a cut of the power would take.
     pub fn pending_bytes(&self) -> u64 {
-        self.model().pending.bytes()
+        self.lock_model().pending.memory_bytes()
     }
 
-    /// Bytes of memory that earlier moments take.
     pub fn recorded_bytes(&self) -> u64 {
-        self.model().pending.history().map_or(0, History::bytes)
+        self.lock_model().pending.history().map_or(0, History::memory_bytes)
     }
 
-    /// Lets calls fail: see [`FaultRule`].
-    pub fn inject(&self, rule: FaultRule) {
+    pub fn inject_fault(&self, rule: FaultRule) {
         match rule {
-            FaultRule::Full(limit) => self.space.limit(limit, || self.used()),
+            FaultRule::Full(limit) => self.space.set_limit(limit, || self.used_bytes()),
             FaultRule::Call(call) => self.faults.add(call),
             FaultRule::Off => {
                 self.faults.clear();
-                self.inject(FaultRule::Full(None));
+                self.inject_fault(FaultRule::Full(None));
             }
         }
     }
 
-    /// What is to go wrong from now on.
     pub fn faults(&self) -> Vec<FaultRule> {
-        let full = self.space.limited().map(|limit| FaultRule::Full(Some(limit)));
+        let full = self.space.limit_bytes().map(|limit| FaultRule::Full(Some(limit)));
         full.into_iter().chain(self.faults.to_come().into_iter().map(FaultRule::Call)).collect()
     }
 
-    /// Whom to tell of a file whose pages and attributes are no longer what the application was
-    /// told. Only the first one is told.
+    /// Sets the function that is called when the application's view of a file is outdated. Only the
+    /// first one is used.
     pub(crate) fn on_outdated(&self, tell: impl Fn(InodeNumber) + Send + Sync + 'static) {
         let _ = self.outdated.set(Box::new(tell));
     }
 
-    /// A file that the application holds.
-    fn inode(&self, ino: InodeNumber) -> Result<Arc<Inode>, Errno> {
-        self.alive()?;
+    fn find_inode(&self, ino: InodeNumber) -> Result<Arc<Inode>, Errno> {
+        self.check_power()?;
         self.inodes.get(ino).ok_or(Errno::STALE)
     }
 
-    /// Fails when the power is off.
-    fn alive(&self) -> Result<(), Errno> {
+    fn check_power(&self) -> Result<(), Errno> {
         if self.is_off() { Err(Errno::IO) } else { Ok(()) }
     }
 
-    /// Keeps the power on while something is changed.
-    fn powered(&self) -> Result<RwLockReadGuard<'_, ()>, Errno> {
-        // Nobody waits for an image that is being made.
-        self.alive()?;
+    fn hold_power(&self) -> Result<RwLockReadGuard<'_, ()>, Errno> {
+        // Calls must not wait for an image in the making.
+        self.check_power()?;
         let power = self.power.read().unwrap_or_else(PoisonError::into_inner);
-        self.alive().map(|()| power)
+        self.check_power().map(|()| power)
     }
 
-    fn model(&self) -> std::sync::MutexGuard<'_, VolumeModel> {
+    fn lock_model(&self) -> std::sync::MutexGuard<'_, VolumeModel> {
         self.model.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn naming(&self) -> std::sync::MutexGuard<'_, ()> {
+    fn lock_naming(&self) -> std::sync::MutexGuard<'_, ()> {
         self.naming.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Performs work on a file that was asked for at `came`, by one who waits for it, then calls
-    /// `then`: with an error if the power went meanwhile.
-    fn perform(
+    /// Performs work on a file that was asked for at `came`, then calls `then`: with an error if
+    /// the power went meanwhile.
+    fn perform_work(
         self: &Arc<Self>,
         came: Nanos,
         (waits, ino): (Waits, InodeNumber),
@@ -269,16 +243,16 @@ impl Volume {
         then: impl FnOnce(Result<(), Errno>) + Send + 'static,
     ) {
         if work.is_empty() {
-            return then(self.alive());
+            return then(self.check_power());
         }
         let (volume, ticket) = (Arc::clone(self), work.ticket);
         let then = move || {
-            volume.done(ticket);
-            then(volume.alive());
+            volume.finish_work(ticket);
+            then(volume.check_power());
         };
-        self.trace(waits, Some(ino), &work);
+        self.trace_work(waits, Some(ino), &work);
         let quick = waits == Waits::Reader && ticket.number == 0 && is_small(&work);
-        if let Some(then) = self.held(&work, Box::new(then)) {
+        if let Some(then) = self.hold_answer(&work, Box::new(then)) {
             match quick {
                 true => self.executor.perform_quick(came, work, then),
                 false => self.executor.perform(came, work, then),
@@ -286,39 +260,36 @@ impl Volume {
         }
     }
 
-    /// The fault that is due for a call, if any.
-    fn fault(&self, call: crate::fault::FallibleCall, inode: &Inode) -> Result<(), Errno> {
-        self.faults.check(call, || inode.path(&self.backing))
+    fn check_fault(&self, call: crate::fault::FallibleCall, inode: &Inode) -> Result<(), Errno> {
+        self.faults.check_call(call, || inode.find_path(&self.backing))
     }
 }
 
 impl Drop for Volume {
     fn drop(&mut self) {
-        self.orphans.close(self.root.any());
+        self.orphans.close(self.root.any_descriptor());
     }
 }
 
-/// Whether work is of so few bytes that handing them to who reads takes microseconds.
+/// Whether handing the bytes over takes microseconds.
 fn is_small(work: &DeviceWork) -> bool {
     const MOST: u64 = 64 << 10;
     work.steps.iter().flatten().map(|request| request.length).sum::<u64>() <= MOST
 }
 
-/// Whether a name in the root is the volume's own.
 fn is_hidden(folder: InodeNumber, name: &OsStr) -> bool {
     folder == ROOT && name == HIDDEN
 }
 
-/// Every file that the application holds takes a descriptor: as many as the system allows.
 fn raise_limit_of_open_files() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // Where it can't be raised, a lookup too many fails with EMFILE.
+    // Without it, a lookup too many fails with EMFILE.
     let _ = setrlimit(Resource::Nofile, limit);
 }
 
-/// The process's umask. It can be read without changing it only from the process's own file.
+/// Read from the process's own file: the call would change it.
 fn read_umask() -> io::Result<u32> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let umask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
@@ -327,7 +298,6 @@ fn read_umask() -> io::Result<u32> {
         .ok_or_else(|| io::Error::other("/proc/self/status tells no umask"))
 }
 
-/// The path by which an open descriptor is opened or named anew.
 fn path_of(fd: &std::os::fd::OwnedFd) -> String {
     use std::os::fd::AsRawFd;
     format!("/proc/self/fd/{}", fd.as_raw_fd())

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
+use bakeoff_engines::servers::{Launch, PrivateServer, Result};
 use bakeoff_engines::{mysql, postgres};
-use bakeoff_servers::{Launch, PrivateServer, Result};
 
 fn main() -> Result<()> {
     let parent = std::env::args_os().nth(1).unwrap_or_else(|| std::env::temp_dir().into());
@@ -11,16 +11,16 @@ fn main() -> Result<()> {
         let name = format!("bakeoff-times-{}", std::process::id());
         let directory = std::path::Path::new(&parent).join(name);
         let launch = Launch { directory: directory.clone(), ..Launch::default() };
-        let version = &program.find()?.version;
+        let version = &program.find_installed()?.version;
         println!("{} {version}", program.kind());
-        timed("initialise", || PrivateServer::initialise(program, &launch))?;
+        time_step("initialise", || PrivateServer::initialise(program, &launch))?;
         for _ in 0..3 {
-            let server = timed("start", || PrivateServer::start(program, &launch))?;
-            timed("stop", || server.stop())?;
+            let server = time_step("start", || PrivateServer::start(program, &launch))?;
+            time_step("stop", || server.stop())?;
         }
-        let server = timed("start", || PrivateServer::start(program, &launch))?;
-        timed("kill", || server.kill());
-        let server = timed("recover", || PrivateServer::start(program, &launch))?;
+        let server = time_step("start", || PrivateServer::start(program, &launch))?;
+        time_step("kill", || server.kill());
+        let server = time_step("recover", || PrivateServer::start(program, &launch))?;
         println!("log:\n{}", server.log());
         drop(server);
         let _ = std::fs::remove_dir_all(directory);
@@ -28,7 +28,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn timed<T>(what: &str, step: impl FnOnce() -> T) -> T {
+fn time_step<T>(what: &str, step: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let done = step();
     println!("  {what:<10} {:6.3} s", start.elapsed().as_secs_f64());

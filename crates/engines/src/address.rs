@@ -1,4 +1,4 @@
-//! Where a database can be reached by programs that are not bakeoff's own.
+//! The addresses at which programs other than bakeoff reach a database.
 
 use std::path::PathBuf;
 
@@ -7,35 +7,35 @@ use crate::external::password::Secret;
 /// Where a database is. Its `Debug` shows no password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DatabaseAddress {
-    /// Its files, or the folder that they are in, are opened by the program itself.
+    /// A program opens the files, or the folder that they are in, by itself.
     Files(PathBuf),
     /// A server answers.
     Server(ServerAddress),
 }
 
-/// Where a server answers, and what it is to be asked for.
+/// A server's address, and what a client needs to log in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerAddress {
     /// Where it listens.
-    pub listens: Listens,
-    /// Who its clients are.
+    pub listens: ListenAddress,
+    /// The user to log in as.
     pub user: String,
-    /// What these have to know, if anything.
+    /// The password, if one is needed.
     pub password: Option<Secret>,
     /// The name of the database that has the tables.
     pub database: String,
 }
 
-/// Where a server listens.
+/// A socket or a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Listens {
-    /// On a Unix socket, by the path of its file.
+pub enum ListenAddress {
+    /// The path of a Unix socket.
     Socket(PathBuf),
-    /// On a port of a machine.
+    /// A TCP port of a machine.
     Port {
-        /// The machine's name or its address.
+        /// The machine's name or address.
         host: String,
-        /// The number of the port.
+        /// The port's number.
         port: u16,
     },
 }

@@ -1,16 +1,16 @@
-//! What an engine owes: work that it has acknowledged and put off.
+//! Deferred work: what an engine has acknowledged and put off.
 
 use std::sync::{Mutex, PoisonError};
 
-/// What an engine owes at a moment, and what it has paid since its database was opened.
+/// Deferred work at a moment, and what was done of it since the database was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Debt {
-    /// What is put off.
-    pub owed: Vec<Owed>,
-    /// What has to happen once after opening, before the debts can be at their lasting level. An engine
-    /// that puts nothing off has none.
+    /// The work that is put off.
+    pub owed: Vec<DeferredWork>,
+    /// What has to happen once after the opening before the debt is at its lasting level. Empty if
+    /// the engine defers nothing.
     pub turns: Vec<DebtTurn>,
-    /// What it does now and then to pay.
+    /// The work that the engine does now and then.
     pub payments: Vec<Payment>,
 }
 
@@ -21,20 +21,20 @@ impl Debt {
     }
 }
 
-/// Something that is put off.
+/// One kind of deferred work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Owed {
-    /// The engine's own term for it, in words: "dirty pages".
+pub struct DeferredWork {
+    /// The engine's own term, in words: "dirty pages".
     pub name: &'static str,
     /// What `amount` and `limit` count.
     pub unit: DebtUnit,
-    /// How much there is.
+    /// The amount now.
     pub amount: u64,
-    /// Where the engine begins to pay at the latest; `None` where nothing forces it to.
+    /// The amount at which the engine begins to work at the latest; `None` if nothing forces it.
     pub limit: Option<u64>,
 }
 
-/// What a debt is counted in.
+/// The unit of a debt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DebtUnit {
     /// Bytes.
@@ -50,11 +50,11 @@ pub enum DebtUnit {
 }
 
 impl DebtUnit {
-    /// Every one.
+    /// All units.
     pub const ALL: [Self; 5] =
         [Self::Bytes, Self::Pages, Self::Rows, Self::Transactions, Self::Files];
 
-    /// Its name.
+    /// The unit's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bytes => "bytes",
@@ -66,79 +66,77 @@ impl DebtUnit {
     }
 }
 
-/// How far a debt has come in being run up and paid for the first time.
+/// How far a debt has gone through its first cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DebtTurn {
     /// What turns over, in words: "log capacity written".
     pub name: &'static str,
-    /// How far it is; never falls.
+    /// How far it is. It never falls.
     pub done: u64,
-    /// What makes one whole turn, in the same unit.
+    /// One whole turn, in the same unit.
     pub whole: u64,
 }
 
-/// How often something that pays a debt has happened since the database was opened.
+/// How often a kind of deferred work was done since the database was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payment {
-    /// What it is, in the singular: "checkpoint".
+    /// Its name in the singular: "checkpoint".
     pub name: &'static str,
-    /// How often it has ended; never falls.
+    /// How often it has ended. It never falls.
     pub count: u64,
 }
 
-/// What shows in an engine's files that the engine is paying a debt: calls of files that serve nothing
-/// else while clients are at work.
+/// File calls that show that an engine does deferred work: they serve nothing else while clients
+/// are at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PaymentSignature {
-    /// What it does then, in the singular: "checkpoint".
+    /// The work, in the singular: "checkpoint".
     pub payment: &'static str,
-    /// The calls that pay.
+    /// The kind of call.
     pub call: PaymentCall,
-    /// Patterns of the files' names, one of which has to fit: `*` stands for any letters, `?` for one.
-    /// One with a slash is held against the whole path below the engine's directory.
+    /// Patterns of file names, one of which has to match: `*` is any letters, `?` is one letter. A
+    /// pattern with a slash is matched against the path below the engine's directory.
     pub files: &'static [&'static str],
 }
 
-/// A kind of call.
+/// A kind of file call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PaymentCall {
-    /// A write.
+    /// Any write.
     Write,
-    /// A write that begins before so many bytes of the file: in its header.
+    /// A write that begins before this offset: in the file's header.
     WriteBelow(u64),
     /// A sync.
     Sync,
 }
 
 impl PaymentSignature {
-    /// A payment by writes to files.
+    /// Work that shows as writes to these files.
     pub const fn writes(payment: &'static str, files: &'static [&'static str]) -> Self {
         Self { payment, call: PaymentCall::Write, files }
     }
 
-    /// A payment by writes to the first `end` bytes of files.
+    /// Work that shows as writes to the first `end` bytes of these files.
     pub const fn headers(payment: &'static str, end: u64, files: &'static [&'static str]) -> Self {
         Self { payment, call: PaymentCall::WriteBelow(end), files }
     }
 
-    /// A payment by syncs of files.
+    /// Work that shows as syncs of these files.
     pub const fn syncs(payment: &'static str, files: &'static [&'static str]) -> Self {
         Self { payment, call: PaymentCall::Sync, files }
     }
 }
 
-/// How often something was seen to have changed, for what an engine does but doesn't count: once a look at
-/// most.
+/// Counts changes of a value for what an engine does but doesn't count: at most one change per
+/// look.
 pub(crate) struct ChangeCounter<T>(Mutex<(T, u64)>);
 
 impl<T: PartialEq> ChangeCounter<T> {
-    /// None so far.
     pub fn since(now: T) -> Self {
         Self(Mutex::new((now, 0)))
     }
 
-    /// How many there were, with the one that there is now.
-    pub fn seen(&self, now: T) -> u64 {
+    pub fn count_changes(&self, now: T) -> u64 {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.0 != now {
             *seen = (now, seen.1 + 1);
@@ -163,6 +161,6 @@ mod tests {
     #[test]
     fn a_change_is_counted_when_it_is_seen() {
         let changes = ChangeCounter::since(7);
-        assert_eq!([7, 8, 8, 9, 7].map(|now| changes.seen(now)), [0, 1, 1, 2, 3]);
+        assert_eq!([7, 8, 8, 9, 7].map(|now| changes.count_changes(now)), [0, 1, 1, 2, 3]);
     }
 }

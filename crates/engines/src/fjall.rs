@@ -1,13 +1,15 @@
 //! fjall: log-structured merge trees in Rust, with optimistic transactions.
 //!
-//! Several clients prepare their writes at once; at commit, one after another, a transaction that
-//! has read what another has changed since is refused with a conflict. Every read in a writing
-//! transaction counts, not only those for an update: the interface has no read that counts for
-//! nothing and yet sees the transaction's own writes. So they are serialisable without exception.
+//! Clients prepare their writes in parallel. At commit, one at a time, a transaction fails with a
+//! conflict if another has changed what it read. Every read of a writing transaction counts, since
+//! no read of the interface sees the transaction's own writes without counting: transactions are
+//! serialisable without exception.
 //!
-//! fjall writes and syncs its journal inside the lock that orders commits: at `strict`, commits
-//! are synced one by one, never together. Its memtables (up to 64 MiB for each key space) come
-//! on top of the cache; where memory is limited, they are sealed sooner (`fjall/memtables.rs`).
+//! fjall syncs its journal inside the lock that orders commits: at `strict`, commits are synced one
+//! by one. Memtables (up to 64 MiB a key space) come on top of the cache; under a memory limit they
+//! are sealed sooner (`fjall/memtables.rs`).
+
+#![allow(missing_docs)]
 
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
@@ -15,7 +17,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use bakeoff_factor::{DEFAULT, Declared};
+use crate::{DEFAULT, Declared};
 use fjall::config::CompressionPolicy;
 use fjall::{
     CompressionType, Iter, Keyspace, KeyspaceCreateOptions, OptimisticTxDatabase,
@@ -27,7 +29,7 @@ use crate::kv::{self, Visit};
 use crate::options::{EngineOption, EngineOptions};
 use crate::{
     Database, Debt, Durability, Engine, EngineCache, EngineDescription, EngineHome, Error, Least,
-    OpenTerms, PaymentSignature, Promise, Result, Schema, Setting, Statement,
+    OpenTerms, PaymentSignature, Promise, Result, Runs, Schema, Setting, Statement,
 };
 
 mod debt;
@@ -35,20 +37,15 @@ mod memtables;
 
 use memtables::Memtables;
 
-/// The engine `fjall`.
 pub struct Fjall {
-    /// The level's name.
     name: &'static str,
-    /// How blocks of tables are compressed; `None` as fjall does by itself.
     compression: Option<CompressionType>,
 }
 
 impl Fjall {
-    /// As it comes.
     pub const USUAL: Self = Self { name: "fjall", compression: None };
 }
 
-/// How the blocks of tables are compressed.
 const COMPRESSION: EngineOption = EngineOption {
     factor: &Declared {
         name: "compression",
@@ -56,7 +53,7 @@ const COMPRESSION: EngineOption = EngineOption {
                   none in the levels 0 and 1 and LZ4 below by itself",
         syntax: "none or lz4",
         default: DEFAULT,
-        canonical: |text| match compression(text) {
+        canonical: &|text| match parse_compression(text) {
             Some(_) => Ok(text.to_owned()),
             None => {
                 Err(format!("`{text}` is not a compression of fjall's blocks\nvalid: none, lz4"))
@@ -66,8 +63,7 @@ const COMPRESSION: EngineOption = EngineOption {
     trust: None,
 };
 
-/// The compression of that name.
-fn compression(name: &str) -> Option<CompressionType> {
+fn parse_compression(name: &str) -> Option<CompressionType> {
     match name {
         "none" => Some(CompressionType::None),
         "lz4" => Some(CompressionType::Lz4),
@@ -75,18 +71,16 @@ fn compression(name: &str) -> Option<CompressionType> {
     }
 }
 
-/// fjall doesn't tell its version; a test holds this against the lock file.
+/// fjall doesn't tell its version; a test compares this with the lock file.
 const VERSION: &str = "3.1.13";
 
-/// The least memory of a trial's process with it, by `text-oltp` at scale `large` with 4 clients and updates: it
-/// was served in 32 MiB, and the kernel ended it in 24, 20, 16 and 12 (Debian 12, control groups of version 1);
-/// 16 were enough to read.
+/// `text-oltp` at scale `large`, 4 clients, updates: 32 MiB were enough; the kernel killed it in
+/// 24, 20, 16 and 12 (Debian 12, cgroups v1). 16 were enough to read.
 const LEAST: Least = Least { engine_mib: 32, client_kib: 1024 };
 
-/// How often `relaxed` syncs the journal.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
-/// Tables are written by flushes and compactions alone, and each journal once from its start.
+/// Only flushes and compactions write tables; each journal is written once from its start.
 static SIGNATURES: [PaymentSignature; 2] = [
     PaymentSignature::writes("flush or compaction", &["*/tables/*"]),
     PaymentSignature::headers("turn of the log", 1, &["*.jnl"]),
@@ -137,6 +131,10 @@ impl Engine for Fjall {
         VERSION.into()
     }
 
+    fn statement_check(&self) -> Option<Runs> {
+        Some(kv::check_statement)
+    }
+
     fn options(&self) -> Vec<EngineOption> {
         vec![COMPRESSION]
     }
@@ -147,11 +145,11 @@ impl Engine for Fjall {
         options: &EngineOptions,
     ) -> std::result::Result<Box<dyn Engine>, String> {
         let given = options.get(COMPRESSION.factor.name);
-        Ok(Box::new(Self { name, compression: given.and_then(|name| compression(name)) }))
+        Ok(Box::new(Self { name, compression: given.and_then(|name| parse_compression(name)) }))
     }
 
     fn settings(&self, terms: &OpenTerms) -> Vec<Setting> {
-        let mut settings = settings(terms);
+        let mut settings = list_settings(terms);
         settings.extend(self.compression.map(|all| {
             let policy = format!("{all:?} in all levels");
             Setting::new("data_block_compression_policy", policy, "the level says so")
@@ -160,7 +158,7 @@ impl Engine for Fjall {
     }
 
     fn cache(&self, terms: &OpenTerms) -> Option<EngineCache> {
-        Some(CACHE.cache("cache_size", terms))
+        Some(CACHE.to_cache("cache_size", terms))
     }
 
     fn least_memory(&self, _: u64, _: u64) -> Option<Least> {
@@ -179,9 +177,9 @@ impl Engine for Fjall {
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
         let database = OptimisticTxDatabase::builder(directory)
-            .cache_size(CACHE.bytes(terms))
+            .cache_size(CACHE.cache_bytes(terms))
             .open()
-            .map_err(Error::engine)?;
+            .map_err(Error::from_engine)?;
         let open_space = |name: &String| {
             let options = || {
                 let options =
@@ -192,34 +190,33 @@ impl Engine for Fjall {
                 }
             };
             let space = database.keyspace(name, options);
-            space.map(|space| space.inner().clone()).map_err(Error::engine)
+            space.map(|space| space.inner().clone()).map_err(Error::from_engine)
         };
-        let spaces = kv::spaces(schema).iter().map(open_space).collect::<Result<Vec<_>>>()?;
+        let spaces = kv::list_spaces(schema).iter().map(open_space).collect::<Result<Vec<_>>>()?;
         let relaxed = terms.durability == Durability::Relaxed;
-        let syncer = relaxed.then(|| JournalSyncer::start(database.clone())).transpose()?;
+        let syncer = relaxed.then(|| JournalSyncer::start_syncing(database.clone())).transpose()?;
         let commit = match terms.durability {
             Durability::None | Durability::Relaxed => PersistMode::Buffer,
             Durability::Strict => PersistMode::SyncData,
         };
-        let memtables = Memtables::under(terms);
-        let since = debt::FjallDebtState::now(&spaces, memtables.seal_at);
+        let memtables = Memtables::from_terms(terms);
+        let since = debt::FjallDebtState::from_spaces(&spaces, memtables.seal_at);
         let store = FjallStore { _syncer: syncer, spaces, database, commit, memtables, since };
-        kv::open(directory, store, schema, statements)
+        kv::open_tables(directory, store, schema, statements)
     }
 }
 
-/// Its block cache.
-const CACHE: MemoryShare = MemoryShare::percent(
+const CACHE: MemoryShare = MemoryShare::from_percent(
     25,
     "25 % of a memory limit, within the 20 to 25 % that its documentation advises: it reads through \
      the system's page cache, which has the rest",
 );
 
-/// What its database gets, each with its reason.
-fn settings(terms: &OpenTerms) -> Vec<Setting> {
-    let mut settings = vec![Setting::new("cache_size", CACHE.bytes(terms), CACHE.why(terms))];
-    settings.extend(Memtables::under(terms).setting());
-    let mut durable = |name, value| settings.push(Setting::durable(name, value));
+fn list_settings(terms: &OpenTerms) -> Vec<Setting> {
+    let mut settings =
+        vec![Setting::new("cache_size", CACHE.cache_bytes(terms), CACHE.explain_size(terms))];
+    settings.extend(Memtables::from_terms(terms).setting());
+    let mut durable = |name, value| settings.push(Setting::for_level(name, value));
     match terms.durability {
         Durability::None => {}
         Durability::Relaxed => durable("persist(SyncData)", "every second"),
@@ -228,18 +225,17 @@ fn settings(terms: &OpenTerms) -> Vec<Setting> {
     settings
 }
 
-/// The thread that syncs the journal every second, until it is dropped.
 struct JournalSyncer {
     stop: Option<mpsc::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl JournalSyncer {
-    fn start(database: OptimisticTxDatabase) -> Result<Self> {
+    fn start_syncing(database: OptimisticTxDatabase) -> Result<Self> {
         let (stop, stopped) = mpsc::channel();
         let run = move || {
             while stopped.recv_timeout(SYNC_EVERY) == Err(RecvTimeoutError::Timeout) {
-                // After a failed sync fjall refuses every commit: the clients will hear of it.
+                // After a failed sync fjall refuses every commit, so the clients will hear of it.
                 if database.persist(PersistMode::SyncData).is_err() {
                     break;
                 }
@@ -254,7 +250,7 @@ impl Drop for JournalSyncer {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // It can't panic, and there is nobody to tell.
+            // The thread can't panic, and there is no caller to report to.
             let _ = thread.join();
         }
     }
@@ -270,39 +266,38 @@ struct FjallStore {
     since: debt::FjallDebtState,
 }
 
+impl FjallStore {
+    fn wrap<T>(&self, transaction: T) -> FjallTransaction<'_, T> {
+        let (spaces, memtables) = (&self.spaces, &self.memtables);
+        FjallTransaction { transaction, spaces, memtables, written: Vec::new() }
+    }
+}
+
 impl kv::KeyValueStore for FjallStore {
-    type Read<'s> = FjallReadTransaction<'s>;
-    type Write<'s> = FjallWriteTransaction<'s>;
+    type Read<'s> = FjallTransaction<'s, Snapshot>;
+    type Write<'s> = FjallTransaction<'s, OptimisticWriteTx>;
     type Bulk<'s> = FjallBulkWriter<'s>;
 
-    fn read(&self) -> Result<FjallReadTransaction<'_>> {
-        Ok(FjallReadTransaction { snapshot: self.database.read_tx(), spaces: &self.spaces })
+    fn read(&self) -> Result<Self::Read<'_>> {
+        Ok(self.wrap(self.database.read_tx()))
     }
 
-    fn write(&self) -> Result<FjallWriteTransaction<'_>> {
-        let transaction = self.database.write_tx().map_err(Error::engine)?;
-        let transaction = transaction.durability(Some(self.commit));
-        let written = Vec::new();
-        Ok(FjallWriteTransaction {
-            transaction,
-            spaces: &self.spaces,
-            memtables: &self.memtables,
-            written,
-        })
+    fn write(&self) -> Result<Self::Write<'_>> {
+        let transaction = self.database.write_tx().map_err(Error::from_engine)?;
+        Ok(self.wrap(transaction.durability(Some(self.commit))))
     }
 
-    fn bulk(&self) -> Result<FjallBulkWriter<'_>> {
+    fn bulk_load(&self) -> Result<FjallBulkWriter<'_>> {
         Ok(FjallBulkWriter { spaces: &self.spaces, current: None })
     }
 
-    /// Syncs the journal, flushes every memtable, and waits until no compaction runs or waits.
     fn drain(&self) -> Result<()> {
-        self.database.persist(PersistMode::SyncAll).map_err(Error::engine)?;
+        self.database.persist(PersistMode::SyncAll).map_err(Error::from_engine)?;
         for space in &self.spaces {
-            space.rotate_memtable_and_wait().map_err(Error::engine)?;
+            space.rotate_memtable_and_wait().map_err(Error::from_engine)?;
         }
-        // A worker that is told to compact takes a moment to begin, and its queue can't be seen:
-        // it is over when nothing has run or ended for a while.
+        // A worker takes a moment to begin, and its queue can't be seen: wait until nothing has run
+        // or ended for a while.
         let database = self.database.inner();
         let state = || (database.active_compactions(), database.compactions_completed());
         let (mut calm, mut before) = (0, state());
@@ -326,7 +321,7 @@ impl kv::KeyValueStore for FjallStore {
     }
 
     fn debt(&self) -> Result<Option<Debt>> {
-        Ok(Some(self.since.debt(&self.database, &self.spaces)))
+        Ok(Some(self.since.measure_debt(&self.database, &self.spaces)))
     }
 
     fn writes_back(&self) -> &'static [&'static str] {
@@ -334,35 +329,30 @@ impl kv::KeyValueStore for FjallStore {
     }
 }
 
-struct FjallReadTransaction<'s> {
-    snapshot: Snapshot,
-    spaces: &'s [Keyspace],
-}
-
-struct FjallWriteTransaction<'s> {
-    transaction: OptimisticWriteTx,
+struct FjallTransaction<'s, T> {
+    transaction: T,
     spaces: &'s [Keyspace],
     memtables: &'s Memtables,
-    /// The key spaces that it has written to, as often as it has, where memtables are limited.
+    /// The key spaces written to, once per write, if memtables are limited.
     written: Vec<usize>,
 }
 
-impl FjallWriteTransaction<'_> {
-    fn note(&mut self, space: usize) {
+impl FjallTransaction<'_, OptimisticWriteTx> {
+    fn note_write(&mut self, space: usize) {
         if self.memtables.are_limited() {
             self.written.push(space);
         }
     }
 }
 
-impl kv::ReadTransaction for FjallReadTransaction<'_> {
+impl<T: Readable> kv::ReadTransaction for FjallTransaction<'_, T> {
     type Bytes<'t>
         = Slice
     where
         Self: 't;
 
     fn get(&self, space: usize, key: &[u8]) -> Result<Option<Slice>> {
-        self.snapshot.get(&self.spaces[space], key).map_err(Error::engine)
+        self.transaction.get(&self.spaces[space], key).map_err(Error::from_engine)
     }
 
     fn scan(
@@ -374,46 +364,20 @@ impl kv::ReadTransaction for FjallReadTransaction<'_> {
         visit: &mut Visit<'_>,
     ) -> Result<()> {
         visit_all(
-            self.snapshot.range::<&[u8], _>(&self.spaces[space], bounds(from, to)),
+            self.transaction.range::<&[u8], _>(&self.spaces[space], key_bounds(from, to)),
             reverse,
             visit,
         )
     }
 }
 
-impl kv::ReadTransaction for FjallWriteTransaction<'_> {
-    type Bytes<'t>
-        = Slice
-    where
-        Self: 't;
-
-    fn get(&self, space: usize, key: &[u8]) -> Result<Option<Slice>> {
-        self.transaction.get(&self.spaces[space], key).map_err(Error::engine)
-    }
-
-    fn scan(
-        &self,
-        space: usize,
-        from: &[u8],
-        to: &[u8],
-        reverse: bool,
-        visit: &mut Visit<'_>,
-    ) -> Result<()> {
-        visit_all(
-            self.transaction.range::<&[u8], _>(&self.spaces[space], bounds(from, to)),
-            reverse,
-            visit,
-        )
-    }
-}
-
-fn bounds<'b>(from: &'b [u8], to: &'b [u8]) -> (Bound<&'b [u8]>, Bound<&'b [u8]>) {
+fn key_bounds<'b>(from: &'b [u8], to: &'b [u8]) -> (Bound<&'b [u8]>, Bound<&'b [u8]>) {
     (Bound::Included(from), if to.is_empty() { Bound::Unbounded } else { Bound::Excluded(to) })
 }
 
 fn visit_all(mut pairs: Iter, reverse: bool, visit: &mut Visit<'_>) -> Result<()> {
     while let Some(pair) = if reverse { pairs.next_back() } else { pairs.next() } {
-        let (key, value) = pair.into_inner().map_err(Error::engine)?;
+        let (key, value) = pair.into_inner().map_err(Error::from_engine)?;
         if visit(&key, &value)? == ControlFlow::Break(()) {
             break;
         }
@@ -421,25 +385,25 @@ fn visit_all(mut pairs: Iter, reverse: bool, visit: &mut Visit<'_>) -> Result<()
     Ok(())
 }
 
-impl kv::WriteTransaction for FjallWriteTransaction<'_> {
+impl kv::WriteTransaction for FjallTransaction<'_, OptimisticWriteTx> {
     fn put(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
         self.transaction.insert(&self.spaces[space], key, value);
-        self.note(space);
+        self.note_write(space);
         Ok(())
     }
 
     fn delete(&mut self, space: usize, key: &[u8]) -> Result<()> {
         self.transaction.remove(&self.spaces[space], key);
-        self.note(space);
+        self.note_write(space);
         Ok(())
     }
 
     fn commit(mut self) -> Result<()> {
-        match self.transaction.commit().map_err(Error::engine)? {
+        match self.transaction.commit().map_err(Error::from_engine)? {
             Ok(()) => {
                 self.written.sort_unstable();
                 self.written.dedup();
-                self.memtables.seal(self.written.iter().map(|space| &self.spaces[*space]));
+                self.memtables.seal_large(self.written.iter().map(|space| &self.spaces[*space]));
                 Ok(())
             }
             Err(conflict) => Err(Error::Conflict(conflict.to_string())),
@@ -447,21 +411,23 @@ impl kv::WriteTransaction for FjallWriteTransaction<'_> {
     }
 }
 
-/// Writes sorted tables directly, without journal and memtable.
 struct FjallBulkWriter<'s> {
     spaces: &'s [Keyspace],
     current: Option<(usize, Ingest<'s>)>,
 }
 
-/// Takes a key and a value, or ends. A closure, because fjall has no public name for an ingestion.
+/// Takes a key and a value, or ends. A closure, because fjall's type for an ingestion has no public
+/// name.
 type Ingest<'s> = Box<dyn FnMut(Option<(&[u8], &[u8])>) -> Result<()> + 's>;
 
-fn ingest(space: &Keyspace) -> Result<Ingest<'_>> {
-    let mut ingestion = Some(space.start_ingestion().map_err(Error::engine)?);
+fn start_ingestion(space: &Keyspace) -> Result<Ingest<'_>> {
+    let mut ingestion = Some(space.start_ingestion().map_err(Error::from_engine)?);
     Ok(Box::new(move |pair| match (pair, &mut ingestion) {
-        (Some((key, value)), Some(running)) => running.write(key, value).map_err(Error::engine),
+        (Some((key, value)), Some(running)) => {
+            running.write(key, value).map_err(Error::from_engine)
+        }
         (None, _) => match ingestion.take() {
-            Some(running) => running.finish().map_err(Error::engine),
+            Some(running) => running.finish().map_err(Error::from_engine),
             None => Ok(()),
         },
         (Some(_), None) => Err(Error::Usage("the load has ended".into())),
@@ -481,7 +447,7 @@ impl kv::BulkWriter for FjallBulkWriter<'_> {
     fn append(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
         if self.current.as_ref().is_none_or(|(current, _)| *current != space) {
             self.end_space()?;
-            self.current = Some((space, ingest(&self.spaces[space])?));
+            self.current = Some((space, start_ingestion(&self.spaces[space])?));
         }
         let (_, ingest) = self.current.as_mut().expect("was set above");
         ingest(Some((key, value)))
@@ -526,7 +492,7 @@ mod tests {
                 None => assert_eq!(flushed(), 0),
             }
             let each = seals_at.unwrap_or(memtables::AS_IT_COMES);
-            let spaces = kv::spaces(&schema).len() as u64;
+            let spaces = kv::list_spaces(&schema).len() as u64;
             assert_eq!(debt().owed[0].limit, Some(each * spaces));
             let settings = Fjall::USUAL.settings(&terms);
             let set = settings.iter().find(|it| it.name == "memtables sealed at");

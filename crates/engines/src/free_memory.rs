@@ -1,25 +1,23 @@
-//! How much memory a server may still be given.
+//! Free memory for a server.
 
 use std::fs;
 use std::path::Path;
 
-/// Where control groups are.
 const GROUPS: &str = "/sys/fs/cgroup";
 
-/// Bytes that programs may still have, within the limits of the groups that this process is in; 0 where the kernel
-/// doesn't tell.
-pub(crate) fn bytes() -> u64 {
+/// Free bytes within the limits of this process's groups; 0 if the kernel doesn't tell.
+pub(crate) fn free_memory_bytes() -> u64 {
     let told = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
     let free = kib.unwrap_or(0) * 1024;
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    limits(Path::new(GROUPS), &groups).into_iter().fold(free, u64::min)
+    read_limits(Path::new(GROUPS), &groups).into_iter().fold(free, u64::min)
 }
 
-/// The limits of memory of a process's groups, and of those above them, where they are below `root`. `groups` has a
-/// line `number:controllers:/path` for each; version 2 names no controllers.
-fn limits(root: &Path, groups: &str) -> Vec<u64> {
+/// The memory limits of a process's groups and of the groups above them, below `root`. `groups` has
+/// a line `number:controllers:/path` for each; version 2 names no controllers.
+fn read_limits(root: &Path, groups: &str) -> Vec<u64> {
     let files = groups.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
         let (controllers, path) = (parts.next()?, parts.next()?.trim_start_matches('/'));
@@ -43,7 +41,11 @@ mod tests {
         let told = fs::read_to_string("/proc/meminfo").expect("the kernel tells");
         let total = told.lines().find_map(|line| line.strip_prefix("MemTotal:")).expect("a line");
         let kib: u64 = total.trim().trim_end_matches(" kB").parse().expect("a number");
-        assert!(bytes() > 0 && bytes() < kib * 1024, "{} of {kib} KiB", bytes());
+        assert!(
+            free_memory_bytes() > 0 && free_memory_bytes() < kib * 1024,
+            "{} of {kib} KiB",
+            free_memory_bytes()
+        );
     }
 
     #[test]
@@ -60,7 +62,7 @@ mod tests {
             fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
             fs::write(file, format!("{limit}\n")).expect("a file");
         }
-        let of = |groups: &str| limits(place.path(), groups);
+        let of = |groups: &str| read_limits(place.path(), groups);
         assert_eq!(of("0::/outer/inner\n"), [4000]);
         assert_eq!(of("5:cpu:/job\n4:memory:/job\n"), [3000, i64::MAX as u64 - 4095]);
         assert_eq!(of("nonsense\n0::/\n"), [0; 0]);

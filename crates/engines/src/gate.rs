@@ -1,26 +1,21 @@
-//! A lock that is given to whoever has waited longest.
+//! A lock that goes to the thread that has waited longest.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Thread};
 
-/// Lets one client in at a time, first come, first served.
-///
-/// The standard library's mutex may let a newcomer overtake. Under contention some clients would wait
-/// for long, and their latencies would be blamed on the engine.
+/// First come, first served. The standard mutex lets newcomers overtake: under contention some
+/// clients would wait long, and the engine would be blamed.
 #[derive(Default)]
 pub(crate) struct TicketLock {
-    /// The number of tickets given out, and the threads that wait, in their tickets' order.
     queue: Mutex<(u64, VecDeque<Thread>)>,
-    /// The ticket that is let in, or will be next.
     serving: AtomicU64,
 }
 
 impl TicketLock {
-    /// Waits in line; the gate is shut behind the caller until the pass is dropped.
-    pub(crate) fn enter(&self) -> Pass<'_> {
-        // Nothing can panic while the queue is locked but by running out of memory.
+    pub(crate) fn wait_in_line(&self) -> TicketGuard<'_> {
+        // Only running out of memory could panic while the queue is locked.
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let ticket = queue.0;
         queue.0 += 1;
@@ -31,16 +26,15 @@ impl TicketLock {
                 thread::park();
             }
         }
-        Pass { gate: self }
+        TicketGuard { gate: self }
     }
 }
 
-/// The right to be inside.
-pub(crate) struct Pass<'a> {
+pub(crate) struct TicketGuard<'a> {
     gate: &'a TicketLock,
 }
 
-impl Drop for Pass<'_> {
+impl Drop for TicketGuard<'_> {
     fn drop(&mut self) {
         let mut queue = self.gate.queue.lock().unwrap_or_else(PoisonError::into_inner);
         self.gate.serving.fetch_add(1, Ordering::Release);
@@ -60,11 +54,11 @@ mod tests {
         let (gate, inside, order) =
             (TicketLock::default(), AtomicU64::new(0), Mutex::new(Vec::new()));
         thread::scope(|scope| {
-            let first = gate.enter();
+            let first = gate.wait_in_line();
             for number in 1..=4 {
                 let (gate, inside, order) = (&gate, &inside, &order);
                 scope.spawn(move || {
-                    let _pass = gate.enter();
+                    let _pass = gate.wait_in_line();
                     assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two are inside");
                     order.lock().unwrap().push(number);
                     thread::sleep(Duration::from_millis(1));

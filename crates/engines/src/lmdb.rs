@@ -1,13 +1,14 @@
 //! LMDB: a copy-on-write B+ tree in a memory map, one writer at a time, readers that never wait.
 //!
-//! Writing transactions would queue for LMDB's own lock, a mutex that is not fair: whoever comes by
-//! when it is released may be let in before those that wait. They wait at a gate instead, as
-//! SQLite's do, so that the two differ in what they are and not in who queues for them.
+//! LMDB's own lock for writers is an unfair mutex. Writers wait at a gate instead, as SQLite's do,
+//! so that the two engines differ in what they are and not in who queues.
+
+#![allow(missing_docs)]
 
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 
-use bakeoff_factor::{DEFAULT, Declared};
+use crate::{DEFAULT, Declared};
 use heed::types::Bytes;
 use heed::{
     CommitOrAbort, CommitToken, Env, EnvFlags, EnvOpenOptions, OnCommit, PutFlags, RoTxn, RwTxn,
@@ -15,37 +16,31 @@ use heed::{
 };
 use self_cell::self_cell;
 
-use crate::gate::{Pass, TicketLock};
+use crate::gate::{TicketGuard, TicketLock};
 use crate::kv::{self, Visit};
 use crate::options::{EngineOption, EngineOptions};
 use crate::{
-    Database, Debt, DebtUnit, Durability, Engine, EngineDescription, EngineHome, Error, Least,
-    OpenTerms, Owed, Promise, Result, Schema, Setting, Statement,
+    Database, Debt, DebtUnit, DeferredWork, Durability, Engine, EngineDescription, EngineHome,
+    Error, Least, OpenTerms, Promise, Result, Runs, Schema, Setting, Statement,
 };
 
 mod debt;
 
 use debt::Growth;
 
-/// The engine `lmdb`.
 pub struct Lmdb {
-    /// The level's name.
     name: &'static str,
-    /// Whether the kernel reads ahead in the map; `None` as bakeoff's rule has it.
     read_ahead: Option<bool>,
 }
 
 impl Lmdb {
-    /// As bakeoff sets it up.
     pub const USUAL: Self = Self { name: "lmdb", read_ahead: None };
 
-    /// Whether the kernel reads ahead under these terms.
     fn reads_ahead(&self, terms: &OpenTerms) -> bool {
         self.read_ahead.unwrap_or(terms.memory_bytes.is_none())
     }
 }
 
-/// Whether the kernel reads ahead in the map.
 const READ_AHEAD: EngineOption = EngineOption {
     factor: &Declared {
         name: "map_read_ahead",
@@ -53,7 +48,7 @@ const READ_AHEAD: EngineOption = EngineOption {
                   where it is limited, by MDB_NORDAHEAD",
         syntax: "on or off",
         default: DEFAULT,
-        canonical: |text| match switch(text) {
+        canonical: &|text| match parse_switch(text) {
             Some(_) => Ok(text.to_owned()),
             None => Err(format!("`{text}` is neither on nor off\nvalid: on, off")),
         },
@@ -61,8 +56,7 @@ const READ_AHEAD: EngineOption = EngineOption {
     trust: None,
 };
 
-/// What that word says.
-fn switch(word: &str) -> Option<bool> {
+fn parse_switch(word: &str) -> Option<bool> {
     match word {
         "on" => Some(true),
         "off" => Some(false),
@@ -70,19 +64,19 @@ fn switch(word: &str) -> Option<bool> {
     }
 }
 
-/// The least memory of a trial's process with it, by `text-oltp` with up to 4 clients: it was served in 8 MiB, and the
-/// kernel ended it in 6 by `secondary_random_limit100` with one client, and in 4 by three tests of three with four
-/// (Debian 12, control groups of version 1).
+/// `text-oltp`, up to 4 clients: 8 MiB were enough; the kernel killed it in 6 with one client
+/// (`secondary_random_limit100`), and in 4 in three tests of three with four (Debian 12, cgroups
+/// v1).
 const LEAST: Least = Least { engine_mib: 7, client_kib: 1024 };
 
-/// The address space that is set aside for the map, in bytes, and so the largest database. The
-/// file takes only what is written to it.
+/// Bytes of address space for the map, and so the largest database. The file takes only what is
+/// written.
 const MAP_BYTES: usize = 1 << 38;
 
 /// The pages that a file begins with (lmdb.h: they say which tree is current).
 const META_PAGES: u64 = 2;
 
-/// The most transactions that may read at the same time; each takes 64 bytes of the lock file.
+/// Readers at the same time; each takes 64 bytes of the lock file.
 const MOST_READERS: u32 = 16_384;
 
 impl Engine for Lmdb {
@@ -125,6 +119,10 @@ impl Engine for Lmdb {
         format!("{}.{}.{}", version.major, version.minor, version.patch)
     }
 
+    fn statement_check(&self) -> Option<Runs> {
+        Some(kv::check_statement)
+    }
+
     fn options(&self) -> Vec<EngineOption> {
         vec![READ_AHEAD]
     }
@@ -139,11 +137,11 @@ impl Engine for Lmdb {
         options: &EngineOptions,
     ) -> std::result::Result<Box<dyn Engine>, String> {
         let given = options.get(READ_AHEAD.factor.name);
-        Ok(Box::new(Self { name, read_ahead: given.and_then(|word| switch(word)) }))
+        Ok(Box::new(Self { name, read_ahead: given.and_then(|word| parse_switch(word)) }))
     }
 
     fn settings(&self, terms: &OpenTerms) -> Vec<Setting> {
-        let mut settings = settings(terms);
+        let mut settings = list_settings(terms);
         if !self.reads_ahead(terms) {
             let why = match self.read_ahead {
                 Some(_) => "the level says so",
@@ -154,7 +152,7 @@ impl Engine for Lmdb {
         settings
     }
 
-    /// It has no other: a commit writes its pages in place, and puts nothing off.
+    /// There is none: a commit writes its pages in place and defers nothing.
     fn is_log(&self, file: &Path) -> bool {
         file.extension().is_some_and(|extension| extension == "mdb")
     }
@@ -166,7 +164,7 @@ impl Engine for Lmdb {
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
-        let names = kv::spaces(schema);
+        let names = kv::list_spaces(schema);
         let mut options = EnvOpenOptions::new().read_txn_without_tls();
         options.map_size(MAP_BYTES).max_readers(MOST_READERS).max_dbs(names.len() as u32);
         let mut flags = match terms.durability {
@@ -183,23 +181,21 @@ impl Engine for Lmdb {
         let env = unsafe { options.open(directory) }.map_err(from_heed)?;
         env.clear_stale_readers().map_err(from_heed)?;
         let spaces = LmdbSpaces::try_new(env, |env| open_spaces(env, &names)).map_err(from_heed)?;
-        let growth = Growth::since(&spaces.borrow_owner().info());
+        let growth = Growth::from_info(&spaces.borrow_owner().info());
         let store = LmdbStore { spaces, gate: TicketLock::default(), growth };
-        kv::open(directory, store, schema, statements)
+        kv::open_tables(directory, store, schema, statements)
     }
 }
 
-/// Why it doesn't read ahead.
 const WHY_NOT_AHEAD: &str = "where memory is limited, the pages around each one that is read would take the place \
                              of others; lmdb.h says that it may help random reads where data are larger than memory";
 
-/// What its environment gets for its durability, and whatever the terms, each with its reason.
-fn settings(terms: &OpenTerms) -> Vec<Setting> {
+fn list_settings(terms: &OpenTerms) -> Vec<Setting> {
     let mut settings = vec![
         Setting::new("mapsize", MAP_BYTES, "room for any data that a disk holds"),
         Setting::new("maxreaders", MOST_READERS, "1,024 clients, and bakeoff itself"),
     ];
-    let mut flag = |name| settings.push(Setting::durable(name, "on"));
+    let mut flag = |name| settings.push(Setting::for_level(name, "on"));
     match terms.durability {
         Durability::None => flag("MDB_NOSYNC"),
         Durability::Relaxed => flag("MDB_NOMETASYNC"),
@@ -220,7 +216,6 @@ self_cell!(
     }
 );
 
-/// Key spaces that can be used once the transaction that opens them is committed.
 struct Opening<'e>(SpaceList<'e>);
 
 impl<'e> OnCommit for Opening<'e> {
@@ -245,7 +240,7 @@ fn from_heed(error: heed::Error) -> Error {
         heed::Error::Mdb(heed::MdbError::BadValSize) => {
             Error::Usage("LMDB can't hold a key of more than 1982 bytes".into())
         }
-        error => Error::engine(error),
+        error => Error::from_engine(error),
     }
 }
 
@@ -256,57 +251,52 @@ struct LmdbStore {
 }
 
 impl LmdbStore {
-    fn env(&self) -> &Env<WithoutTls> {
+    fn open_env(&self) -> &Env<WithoutTls> {
         self.spaces.borrow_owner()
     }
 
-    fn write(&self) -> Result<LmdbWriteTransaction<'_>> {
-        let pass = self.gate.enter();
-        let transaction = self.env().write_txn().map_err(from_heed)?;
-        Ok(LmdbWriteTransaction {
-            transaction,
-            _pass: pass,
-            spaces: self.spaces.borrow_dependent(),
-        })
+    fn begin_write(&self) -> Result<LmdbTransaction<'_, RwTxn<'_>>> {
+        let _pass = Some(self.gate.wait_in_line());
+        let transaction = self.open_env().write_txn().map_err(from_heed)?;
+        Ok(LmdbTransaction { transaction, _pass, spaces: self.spaces.borrow_dependent() })
     }
 
-    /// Pages that hold something, the free list's own left out.
     fn pages_in_use(&self) -> Result<u64> {
-        let snapshot = self.env().read_txn().map_err(from_heed)?;
+        let snapshot = self.open_env().read_txn().map_err(from_heed)?;
         let stat = |space: &LmdbSpace<'_>| space.stat(&snapshot).map_err(from_heed);
         let mut stats: Vec<_> =
             self.spaces.borrow_dependent().iter().map(stat).collect::<Result<_>>()?;
-        stats.push(self.env().unnamed_database_stat());
+        stats.push(self.open_env().unnamed_database_stat());
         let pages = stats.iter().map(|it| it.branch_pages + it.leaf_pages + it.overflow_pages);
         Ok(META_PAGES + pages.sum::<usize>() as u64)
     }
 }
 
 impl kv::KeyValueStore for LmdbStore {
-    type Read<'s> = LmdbReadTransaction<'s>;
-    type Write<'s> = LmdbWriteTransaction<'s>;
-    type Bulk<'s> = LmdbWriteTransaction<'s>;
+    type Read<'s> = LmdbTransaction<'s, RoTxn<'s, WithoutTls>>;
+    type Write<'s> = LmdbTransaction<'s, RwTxn<'s>>;
+    type Bulk<'s> = LmdbTransaction<'s, RwTxn<'s>>;
 
-    fn read(&self) -> Result<LmdbReadTransaction<'_>> {
-        let transaction = self.env().read_txn().map_err(from_heed)?;
-        Ok(LmdbReadTransaction { transaction, spaces: self.spaces.borrow_dependent() })
+    fn read(&self) -> Result<Self::Read<'_>> {
+        let transaction = self.open_env().read_txn().map_err(from_heed)?;
+        let spaces = self.spaces.borrow_dependent();
+        Ok(LmdbTransaction { transaction, _pass: None, spaces })
     }
 
-    fn write(&self) -> Result<LmdbWriteTransaction<'_>> {
-        self.write()
+    fn write(&self) -> Result<Self::Write<'_>> {
+        self.begin_write()
     }
 
-    /// One transaction for the whole load.
-    fn bulk(&self) -> Result<LmdbWriteTransaction<'_>> {
-        self.write()
+    fn bulk_load(&self) -> Result<Self::Bulk<'_>> {
+        self.begin_write()
     }
 
     fn drain(&self) -> Result<()> {
-        self.env().force_sync().map_err(from_heed)
+        self.open_env().force_sync().map_err(from_heed)
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let info = self.env().info();
+        let info = self.open_env().info();
         vec![
             ("transactions", info.last_txn_id as u64),
             ("pages added", info.last_page_number as u64),
@@ -314,37 +304,52 @@ impl kv::KeyValueStore for LmdbStore {
     }
 
     fn debt(&self) -> Result<Option<Debt>> {
-        let info = self.env().info();
-        let free = Owed {
+        let info = self.open_env().info();
+        let free = DeferredWork {
             name: "free pages",
             unit: DebtUnit::Pages,
             amount: debt::pages(&info).saturating_sub(self.pages_in_use()?),
             limit: None,
         };
-        Ok(Some(Debt { owed: vec![free], turns: vec![self.growth.turn(&info)], payments: vec![] }))
+        Ok(Some(Debt {
+            owed: vec![free],
+            turns: vec![self.growth.measure_turn(&info)],
+            payments: vec![],
+        }))
     }
 }
 
-struct LmdbReadTransaction<'s> {
-    transaction: RoTxn<'s, WithoutTls>,
+struct LmdbTransaction<'s, T> {
+    transaction: T,
+    /// The pass of a writer. Given up after the transaction: fields are dropped in this order.
+    _pass: Option<TicketGuard<'s>>,
     spaces: &'s [LmdbSpace<'s>],
 }
 
-struct LmdbWriteTransaction<'s> {
-    transaction: RwTxn<'s>,
-    /// Given up after the transaction: fields are dropped in this order.
-    _pass: Pass<'s>,
-    spaces: &'s [LmdbSpace<'s>],
+trait LmdbSnapshot {
+    fn as_reading(&self) -> &RoTxn<'_>;
 }
 
-impl kv::ReadTransaction for LmdbReadTransaction<'_> {
+impl LmdbSnapshot for RoTxn<'_, WithoutTls> {
+    fn as_reading(&self) -> &RoTxn<'_> {
+        self
+    }
+}
+
+impl LmdbSnapshot for RwTxn<'_> {
+    fn as_reading(&self) -> &RoTxn<'_> {
+        self
+    }
+}
+
+impl<T: LmdbSnapshot> kv::ReadTransaction for LmdbTransaction<'_, T> {
     type Bytes<'t>
         = &'t [u8]
     where
         Self: 't;
 
     fn get(&self, space: usize, key: &[u8]) -> Result<Option<&[u8]>> {
-        self.spaces[space].get(&self.transaction, key).map_err(from_heed)
+        self.spaces[space].get(self.transaction.as_reading(), key).map_err(from_heed)
     }
 
     fn scan(
@@ -355,33 +360,11 @@ impl kv::ReadTransaction for LmdbReadTransaction<'_> {
         reverse: bool,
         visit: &mut Visit<'_>,
     ) -> Result<()> {
-        scan(&self.spaces[space], &self.transaction, from, to, reverse, visit)
+        scan_space(&self.spaces[space], self.transaction.as_reading(), from, to, reverse, visit)
     }
 }
 
-impl kv::ReadTransaction for LmdbWriteTransaction<'_> {
-    type Bytes<'t>
-        = &'t [u8]
-    where
-        Self: 't;
-
-    fn get(&self, space: usize, key: &[u8]) -> Result<Option<&[u8]>> {
-        self.spaces[space].get(&self.transaction, key).map_err(from_heed)
-    }
-
-    fn scan(
-        &self,
-        space: usize,
-        from: &[u8],
-        to: &[u8],
-        reverse: bool,
-        visit: &mut Visit<'_>,
-    ) -> Result<()> {
-        scan(&self.spaces[space], &self.transaction, from, to, reverse, visit)
-    }
-}
-
-fn scan(
+fn scan_space(
     space: &LmdbSpace<'_>,
     transaction: &RoTxn<'_>,
     from: &[u8],
@@ -413,7 +396,7 @@ fn visit_all<'t>(
     Ok(())
 }
 
-impl kv::WriteTransaction for LmdbWriteTransaction<'_> {
+impl kv::WriteTransaction for LmdbTransaction<'_, RwTxn<'_>> {
     fn put(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
         self.spaces[space].put(&mut self.transaction, key, value).map_err(from_heed)
     }
@@ -427,7 +410,7 @@ impl kv::WriteTransaction for LmdbWriteTransaction<'_> {
     }
 }
 
-impl kv::BulkWriter for LmdbWriteTransaction<'_> {
+impl kv::BulkWriter for LmdbTransaction<'_, RwTxn<'_>> {
     fn append(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
         let transaction = &mut self.transaction;
         self.spaces[space]

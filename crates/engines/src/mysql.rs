@@ -1,15 +1,15 @@
 //! MariaDB's storage engines, each in a private server, and databases on MySQL servers that
 //! somebody else runs.
 //!
-//! A session is a connection of its own with every statement prepared; parameters and rows travel
-//! in binary. Text is kept in binary columns, which compare by bytes and pad nothing: MyRocks has
-//! no collation that does both. Every table says in its comment that it is bakeoff's, and as what
-//! it was made.
+//! A session is a connection with every statement prepared; parameters and rows are binary. Text is
+//! in binary columns, which compare by bytes and pad nothing: MyRocks has no collation that does
+//! both. Every table's comment says that it is bakeoff's, and as what it was made.
+
+#![allow(missing_docs)]
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
-use bakeoff_servers::PrivateServer;
 use mysql::consts::CapabilityFlags;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder};
@@ -17,27 +17,28 @@ use mysql::{Conn, Opts, OptsBuilder};
 use crate::external::password::Secret;
 use crate::fair::UserSettings;
 use crate::options::{EngineOption, EngineOptions};
-use crate::served::{ENDING, EngineServer, PATH};
+use crate::served::{EngineServer, PATH, ServedData};
 use crate::sql::Dialect;
-use crate::statement::Stored;
+use crate::sql::session::{SqlSession, SqlStatements};
+use crate::survey::LeftoverPolicy;
 use crate::{
     Database, DatabaseAddress, Debt, Durability, Engine, EngineCache, EngineDescription,
-    EngineHome, Error, Least, Listens, Loader, OpenTerms, PaymentSignature, Result, Schema,
+    EngineHome, Error, Least, ListenAddress, Loader, OpenTerms, PaymentSignature, Result, Schema,
     ServerAddress, Session, Setting, SettingStanding, Statement, files,
 };
 
 use debt::MariaDbDebtWatch;
 pub use server::MARIADB as SERVER;
-use session::MariaDbPlan;
+use session::{MariaDbClient, MariaDbPlan};
 use storage::BlockCompression;
 pub use storage::StorageEngine;
-use tables::MariaDbLeftoverPolicy;
 
 mod debt;
 mod error;
 pub mod external;
 mod load;
 mod review;
+mod rights;
 mod server;
 mod session;
 mod settings;
@@ -46,51 +47,51 @@ mod storage;
 mod survey;
 mod tables;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod upkeep;
 mod wire;
 
 const SQL: Dialect = Dialect::MySql;
 
-/// The database in a private server.
 const DATABASE: &str = "bakeoff";
 
-/// A private server with all tables in one storage engine.
 pub struct MariaDb {
     storage: StorageEngine,
-    /// How MyRocks compresses its blocks.
     blocks: BlockCompression,
     served: EngineServer,
-    /// Where its plugins are, once it was asked.
     plugins: OnceLock<PathBuf>,
 }
 
-/// InnoDB, MariaDB's own choice.
-pub static INNODB: MariaDb = MariaDb::usual("mariadb:innodb", StorageEngine::InnoDb);
-/// MyRocks: tables in RocksDB.
-pub static ROCKSDB: MariaDb = MariaDb::usual("mariadb:rocksdb", StorageEngine::RocksDb);
-/// Aria, the successor of MyISAM.
-pub static ARIA: MariaDb = MariaDb::usual("mariadb:aria", StorageEngine::Aria);
+pub static INNODB: MariaDb = MariaDb::from_storage("mariadb:innodb", StorageEngine::InnoDb);
+pub static ROCKSDB: MariaDb = MariaDb::from_storage("mariadb:rocksdb", StorageEngine::RocksDb);
+pub static ARIA: MariaDb = MariaDb::from_storage("mariadb:aria", StorageEngine::Aria);
 
 impl MariaDb {
-    const fn usual(name: &'static str, storage: StorageEngine) -> Self {
-        let served = EngineServer::usual(name, &SERVER);
+    const fn from_storage(name: &'static str, storage: StorageEngine) -> Self {
+        let served = EngineServer::from_program(name, &SERVER);
         Self { storage, blocks: BlockCompression::Recommended, served, plugins: OnceLock::new() }
     }
 
-    /// Starts a server, and sees to what it is to be told once it runs.
-    fn start(&self, directory: &Path, terms: &OpenTerms) -> Result<(OptsBuilder, PrivateMariaDb)> {
-        let fair = settings::settings(self.storage, self.blocks, terms);
-        let server = self.served.start(directory, terms, fair)?;
+    fn start_server(
+        &self,
+        directory: &Path,
+        terms: &OpenTerms,
+    ) -> Result<(OptsBuilder, ServedData)> {
+        let fair = settings::list_settings(self.storage, self.blocks, terms);
+        let server = self.served.start_server(directory, terms, fair)?;
         let socket = server.socket().to_string_lossy().into_owned();
         let root = OptsBuilder::new().socket(Some(socket)).user(Some("root"));
         let create = format!("CREATE DATABASE IF NOT EXISTS {DATABASE}");
-        let told = self.storage.told(terms.durability).iter().map(|text| (*text).to_owned());
+        let told =
+            self.storage.startup_commands(terms.durability).iter().map(|text| (*text).to_owned());
         let mut texts = std::iter::once(create).chain(told);
         Conn::new(root.clone())
-            .and_then(|mut root| texts.try_for_each(|text| root.query_drop(text)))
-            .map_err(error::plain)?;
-        Ok((root.db_name(Some(DATABASE)), PrivateMariaDb { server, data: directory.join("data") }))
+            .and_then(|mut root| {
+                texts.try_for_each(|text| root.query_drop(text))?;
+                rights::grant_rights(&mut root)
+            })
+            .map_err(error::to_error)?;
+        Ok((root.db_name(Some(DATABASE)), ServedData::new(server, directory)))
     }
 }
 
@@ -124,40 +125,43 @@ impl Engine for MariaDb {
         name: &'static str,
         options: &EngineOptions,
     ) -> std::result::Result<Box<dyn Engine>, String> {
-        let (blocks, options) = self.storage.blocks(name, options)?;
-        let served = self.served.with(name, &options, storage::stands_for)?;
+        let (blocks, options) = self.storage.split_block_options(name, options)?;
+        let served = self.served.with_options(name, &options, storage::stands_for)?;
         Ok(Box::new(Self { storage: self.storage, blocks, served, plugins: OnceLock::new() }))
     }
 
     fn available(&self) -> std::result::Result<(), String> {
-        let installed = self.served.program()?;
+        let installed = self.served.find_program()?;
         let Some(plugin) = self.storage.plugin() else { return Ok(()) };
-        server::plugin(self.plugins.get_or_init(|| server::plugins(installed)), plugin)
+        server::check_plugin(
+            self.plugins.get_or_init(|| server::find_plugin_folder(installed)),
+            plugin,
+        )
     }
 
-    fn ready(
+    fn check_ready(
         &self,
         settings: &[(String, String)],
         _: bool,
     ) -> std::result::Result<(), Vec<String>> {
-        let fair = |terms: &OpenTerms| settings::settings(self.storage, self.blocks, terms);
+        let fair = |terms: &OpenTerms| settings::list_settings(self.storage, self.blocks, terms);
         let tried = self.available().and_then(|()| self.served.try_settings(settings, fair));
         tried.map_err(|why| vec![why])
     }
 
-    fn gives(&self, durability: Durability) -> std::result::Result<(), String> {
-        self.keeps(durability, &[])
+    fn check_level(&self, durability: Durability) -> std::result::Result<(), String> {
+        self.check_user_settings(durability, &[])
     }
 
-    fn keeps(
+    fn check_user_settings(
         &self,
         durability: Durability,
         settings: &[(String, String)],
     ) -> std::result::Result<(), String> {
         let terms = OpenTerms { settings: settings.to_vec(), ..OpenTerms::new(durability) };
-        let fair = settings::settings(self.storage, self.blocks, &terms);
-        let kept = |level, own: &UserSettings<'_>| settings::kept(self.storage, level, own);
-        self.served.keeps(&terms, &fair, kept)
+        let fair = settings::list_settings(self.storage, self.blocks, &terms);
+        let kept = |level, own: &UserSettings<'_>| settings::keep_level(self.storage, level, own);
+        self.served.check_user_settings(&terms, &fair, kept)
     }
 
     fn standing(&self, name: &str, value: &str) -> SettingStanding {
@@ -165,12 +169,13 @@ impl Engine for MariaDb {
     }
 
     fn settings(&self, terms: &OpenTerms) -> Vec<Setting> {
-        self.served.settings(settings::settings(self.storage, self.blocks, terms), terms)
+        self.served
+            .replace_settings(settings::list_settings(self.storage, self.blocks, terms), terms)
     }
 
     fn cache(&self, terms: &OpenTerms) -> Option<EngineCache> {
-        let cache = settings::cache(self.storage, terms);
-        // By any other method InnoDB reads through the page cache; O_DIRECT is how it comes.
+        let cache = settings::storage_cache(self.storage, terms);
+        // Any other method than O_DIRECT, InnoDB's default, reads through the page cache.
         let is_buffered = |it: &Setting| {
             it.name == "innodb_flush_method"
                 && !it.value.to_ascii_uppercase().starts_with("O_DIRECT")
@@ -183,7 +188,6 @@ impl Engine for MariaDb {
         self.storage.least_memory().filter(|_| self.served.is_usual())
     }
 
-    /// InnoDB's log, Aria's, and RocksDB's beside its tables.
     fn is_log(&self, file: &Path) -> bool {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with("ib_logfile") || name.starts_with("aria_log.") || name.ends_with(".log")
@@ -197,33 +201,26 @@ impl Engine for MariaDb {
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
         schema.validate()?;
-        self.available().map_err(Error::engine)?;
-        self.keeps(terms.durability, &terms.settings).map_err(Error::Usage)?;
-        let (root, private) = self.start(directory, terms)?;
+        self.available().map_err(Error::from_engine)?;
+        self.check_user_settings(terms.durability, &terms.settings).map_err(Error::Usage)?;
+        let (root, private) = self.start_server(directory, terms)?;
         let mut open = MariaDbDatabase::new(root, self.storage, Some(private), schema, statements)?;
-        open.prepare(terms.durability, MariaDbLeftoverPolicy::Keep)?;
+        open.prepare_database(terms.durability, LeftoverPolicy::Keep)?;
         Ok(Box::new(open))
     }
 }
 
-/// A private server and its data.
-struct PrivateMariaDb {
-    server: PrivateServer,
-    data: PathBuf,
-}
-
-/// An open database.
 struct MariaDbDatabase {
     opts: Opts,
+    /// What sessions connect by.
+    client: Opts,
+    /// Of loads, for clients' files.
+    permits: Mutex<u32>,
     storage: StorageEngine,
     schema: Schema,
-    /// The declared statements.
-    texts: Vec<String>,
-    plans: Vec<MariaDbPlan>,
-    stored: Vec<Stored>,
+    statements: SqlStatements<MariaDbPlan>,
     control: session::TransactionControl,
-    private: Option<PrivateMariaDb>,
-    /// Of a private server.
+    private: Option<ServedData>,
     watch: Option<MariaDbDebtWatch>,
 }
 
@@ -231,15 +228,14 @@ impl MariaDbDatabase {
     fn new(
         opts: OptsBuilder,
         storage: StorageEngine,
-        private: Option<PrivateMariaDb>,
+        private: Option<ServedData>,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Self> {
         let opts = Opts::from(
             opts.prefer_socket(false)
-                // The statements are kept by who prepares them.
                 .stmt_cache_size(0)
-                // An update that changes nothing has found its row all the same.
+                // An update that changes nothing has still found its row.
                 .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS)
                 .init(vec![
                     format!(
@@ -250,49 +246,56 @@ impl MariaDbDatabase {
                     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ".into(),
                 ]),
         );
-        let texts = statements.iter().map(|statement| SQL.statement(schema, &statement.action));
         Ok(Self {
-            texts: texts.collect::<Result<_>>()?,
-            plans: statements.iter().map(|one| session::plan(schema, &one.action)).collect(),
-            stored: statements.iter().map(|one| Stored::from_action(schema, &one.action)).collect(),
+            statements: SqlStatements::new(SQL, schema, statements, session::plan_statement)?,
             control: session::TransactionControl::new(storage, schema),
             schema: schema.clone(),
             storage,
+            client: match private {
+                Some(_) => rights::to_client(&opts),
+                None => opts.clone(),
+            },
+            permits: Mutex::new(0),
             opts,
             private,
             watch: None,
         })
     }
 
-    /// Looks whether the server is what was asked for, and creates the schema.
-    fn prepare(&mut self, wanted: Durability, leftovers: MariaDbLeftoverPolicy) -> Result<()> {
+    fn prepare_database(&mut self, wanted: Durability, leftovers: LeftoverPolicy) -> Result<()> {
         let mut server = self.connect()?;
-        storage::confirm(&mut server, self.storage, wanted)?;
-        tables::create(&mut server, &self.schema, self.storage.name(), leftovers)?;
+        storage::confirm_durability(&mut server, self.storage, wanted)?;
+        tables::create_schema(&mut server, &self.schema, self.storage.name(), leftovers)?;
         let watch =
             self.private.as_ref().map(|it| MariaDbDebtWatch::begin(server, self.storage, it));
         self.watch = watch.transpose()?;
+        if self.statements.has_written() {
+            MariaDbClient::new(self).map(drop)?;
+        }
         Ok(())
     }
 
-    /// A new connection.
     fn connect(&self) -> Result<Conn> {
-        Conn::new(self.opts.clone()).map_err(|failure| match &self.private {
-            _ if error::is_of_tls(&failure) => Error::engine(error::no_connection(&failure)),
-            Some(private) if private.server.ends_within(ENDING) => Error::engine(format!(
-                "the server has ended ({failure}); the end of its log:\n{}",
-                private.server.log()
-            )),
-            // It was there, and was lost again.
-            _ if error::is_lost(&failure) && !error::is_unreachable(&failure) => {
-                let why = self.without_password(failure.to_string());
-                Error::Conflict(format!("the connection was lost: {why}"))
+        self.connect_by(&self.opts)
+    }
+
+    fn connect_by(&self, opts: &Opts) -> Result<Conn> {
+        Conn::new(opts.clone()).map_err(|failure| {
+            if error::is_of_tls(&failure) {
+                return Error::from_engine(error::no_connection(&failure));
             }
-            _ => Error::engine(self.without_password(error::no_connection(&failure))),
+            if let Some(end) = self.private.as_ref().and_then(|it| it.find_end(&failure)) {
+                return end;
+            }
+            // The connection was there, and was lost again.
+            if error::is_lost(&failure) && !error::is_unreachable(&failure) {
+                let why = self.without_password(failure.to_string());
+                return Error::Conflict(format!("the connection was lost: {why}"));
+            }
+            Error::from_engine(self.without_password(error::no_connection(&failure)))
         })
     }
 
-    /// What a server said, that was told the password.
     fn without_password(&self, said: String) -> String {
         match self.opts.get_pass() {
             Some(password) => Secret::new(password).hidden_in(&said),
@@ -303,7 +306,7 @@ impl MariaDbDatabase {
 
 impl Database for MariaDbDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(session::MariaDbSession::new(self)?))
+        Ok(Box::new(SqlSession::new(MariaDbClient::new(self)?)))
     }
 
     fn load(&self, table: usize) -> Result<Box<dyn Loader + '_>> {
@@ -312,18 +315,18 @@ impl Database for MariaDbDatabase {
 
     fn drain(&self) -> Result<()> {
         let Some(private) = &self.private else { return Ok(()) };
-        upkeep::drain(&mut self.connect()?, self.storage)?;
-        files::sync_all(&private.data)
+        upkeep::drain_server(&mut self.connect()?, self.storage)?;
+        files::sync_all(&private.folder)
     }
 
     fn warm(&self) -> Result<()> {
-        upkeep::warm(&mut self.connect()?, &self.schema)
+        upkeep::warm_tables(&mut self.connect()?, &self.schema)
     }
 
     fn check(&self) -> Result<Vec<String>> {
         let mut server = self.connect()?;
         match self.private {
-            Some(_) => upkeep::check(&mut server, self.storage, &self.schema),
+            Some(_) => upkeep::check_integrity(&mut server, self.storage, &self.schema),
             None => upkeep::check_tables(&mut server, &self.schema, ""),
         }
     }
@@ -333,10 +336,10 @@ impl Database for MariaDbDatabase {
     }
 
     fn address(&self) -> Option<DatabaseAddress> {
-        let opts = &self.opts;
+        let opts = &self.client;
         let listens = match opts.get_socket() {
-            Some(socket) => Listens::Socket(socket.into()),
-            None => Listens::Port {
+            Some(socket) => ListenAddress::Socket(socket.into()),
+            None => ListenAddress::Port {
                 host: opts.get_ip_or_hostname().into_owned(),
                 port: opts.get_tcp_port(),
             },
@@ -350,13 +353,14 @@ impl Database for MariaDbDatabase {
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        // A server that has gone counts nothing any more; whoever uses it next says so.
-        let now = self.connect().and_then(|mut server| upkeep::counters(&mut server, self.storage));
+        // A server that is gone counts nothing; its next caller reports that.
+        let now =
+            self.connect().and_then(|mut server| upkeep::read_counters(&mut server, self.storage));
         now.unwrap_or_default()
     }
 
     fn debt(&self) -> Result<Option<Debt>> {
-        self.watch.as_ref().map(|watch| watch.debt(|| self.connect())).transpose()
+        self.watch.as_ref().map(|watch| watch.measure_debt(|| self.connect())).transpose()
     }
 
     fn writes_back(&self) -> &'static [&'static str] {

@@ -1,8 +1,9 @@
 //! The engine that does nothing, for measuring the harness; it also shows the whole contract.
 //!
-//! Faked: everything. A read finds as many rows as it may (its limit, or one), every integer in
-//! them is 1 and every text empty; an insert answers with the next number; an update or a
-//! delete says that it changed one row. Nothing is stored, and nothing ever conflicts.
+//! All is faked. A read finds as many rows as it may (its limit, or one), with integers of 1 and
+//! empty texts; an insert answers with the next number; an update or a delete changes one row. A
+//! statement in SQL answers no row; if it writes, it changes one.
+//! Nothing is stored, nothing conflicts.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -49,7 +50,6 @@ impl Engine for NullEngine {
     }
 }
 
-/// What a statement answers with.
 enum NullAnswer {
     Rows { rows: u64, columns: Vec<Value<'static>> },
     Key,
@@ -58,8 +58,10 @@ enum NullAnswer {
 
 fn plan(schema: &Schema, action: &Action) -> NullAnswer {
     let made_up = |table: usize, column: usize| match schema.tables[table].columns[column].kind {
-        schema::Type::Int => Value::Int(1),
         schema::Type::Text { .. } | schema::Type::MediumText => Value::Text(""),
+        schema::Type::Date => Value::Text("2000-01-01"),
+        schema::Type::Timestamp => Value::Text("2000-01-01 00:00:00.000000"),
+        _ => Value::Int(1),
     };
     match action {
         Action::Read(read) => {
@@ -79,10 +81,11 @@ fn plan(schema: &Schema, action: &Action) -> NullAnswer {
         Action::Upsert { .. } | Action::Update { .. } | Action::Delete { .. } => {
             NullAnswer::Changed
         }
+        Action::Sql(text) if text.writes => NullAnswer::Changed,
+        Action::Sql(_) => NullAnswer::Rows { rows: 0, columns: Vec::new() },
     }
 }
 
-/// An open database.
 struct NullDatabase {
     plans: Vec<NullAnswer>,
     tables: Vec<schema::Table>,
@@ -95,7 +98,7 @@ impl Database for NullDatabase {
     }
 
     fn load(&self, table: usize) -> Result<Box<dyn Loader + '_>> {
-        Ok(Box::new(Discard { table: &self.tables[table] }))
+        Ok(Box::new(DiscardLoader { table: &self.tables[table] }))
     }
 
     fn drain(&self) -> Result<()> {
@@ -110,17 +113,16 @@ impl Database for NullDatabase {
         Ok(Vec::new())
     }
 
-    /// It owes nothing.
     fn debt(&self) -> Result<Option<Debt>> {
         Ok(Some(Debt::default()))
     }
 }
 
-struct Discard<'a> {
+struct DiscardLoader<'a> {
     table: &'a schema::Table,
 }
 
-impl Loader for Discard<'_> {
+impl Loader for DiscardLoader<'_> {
     fn row(&mut self, row: &[Value<'_>]) -> Result<()> {
         self.table.fits(row)
     }

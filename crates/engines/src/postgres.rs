@@ -1,15 +1,16 @@
 //! PostgreSQL: a private server for each database, or one that somebody else runs.
 //!
-//! A session is a connection of its own with every statement prepared; parameters and rows travel
-//! in binary. Every transaction is `REPEATABLE READ`: of two that would change the same row, the
-//! first wins and the other ends in a conflict. Every table says in its comment that it is
-//! bakeoff's, and how it was made.
+//! A session is a connection with every statement prepared; parameters and rows are binary.
+//! Transactions are `REPEATABLE READ`: of two that would change the same row, the first wins and
+//! the other ends in a conflict. Every table's comment says that it is bakeoff's, and how it was
+//! made.
 
-use std::path::{Path, PathBuf};
+#![allow(missing_docs)]
+
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bakeoff_servers::PrivateServer;
 use postgres::Client;
 use postgres::error::SqlState;
 use tokio_postgres::Config;
@@ -18,48 +19,48 @@ use tokio_postgres::config::{Host, SslMode};
 use crate::external::password::Secret;
 use crate::external::tls::Tls;
 use crate::options::{EngineOption, EngineOptions};
-use crate::served::{ENDING, EngineServer, PATH};
+use crate::served::{EngineServer, PATH, ServedData};
 use crate::sql::Dialect;
-use crate::statement::Stored;
+use crate::sql::session::{SqlSession, SqlStatements};
+use crate::survey::LeftoverPolicy;
 use crate::{
     Database, DatabaseAddress, Debt, Durability, Engine, EngineCache, EngineDescription,
-    EngineHome, Error, Least, Listens, Loader, OpenTerms, PaymentSignature, Promise, Result,
+    EngineHome, Error, Least, ListenAddress, Loader, OpenTerms, PaymentSignature, Promise, Result,
     Schema, ServerAddress, Session, Setting, SettingStanding, Statement, files,
 };
 
 use debt::PostgresDebtWatch;
-use error::{error, is_ended, is_lost, no_connection, words};
+use error::{explain_failure, is_ended, is_lost, no_connection, to_error};
 pub use server::POSTGRES as SERVER;
-use tables::PostgresLeftoverPolicy;
 
+mod cells;
 mod debt;
 mod error;
 pub mod external;
 mod load;
+mod numeric;
 mod review;
+mod rights;
 mod server;
 mod session;
 mod settings;
 mod survey;
 mod tables;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod upkeep;
 mod wire;
 
 const SQL: Dialect = Dialect::Postgres;
 
-/// The oldest major version that has what is asked for here.
 const OLDEST: u32 = 13;
 
-/// How long a server that starts or recovers, or has no connection free, is asked again.
+/// How long a server that starts, recovers or has no free connection is asked again.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A private server.
 pub struct Postgres(EngineServer);
 
-/// The one that is found where one is usually put.
-pub static POSTGRES: Postgres = Postgres(EngineServer::usual("postgres", &SERVER));
+pub static POSTGRES: Postgres = Postgres(EngineServer::from_program("postgres", &SERVER));
 
 /// With `synchronous_commit=off` the last commits are in the server's memory alone.
 fn survives_kill(durability: Durability) -> bool {
@@ -67,18 +68,17 @@ fn survives_kill(durability: Durability) -> bool {
 }
 
 impl Postgres {
-    /// Starts a server, and says how it is connected to.
-    fn start(&self, directory: &Path, terms: &OpenTerms) -> Result<(Config, PrivatePostgres)> {
-        let server = self.0.start(directory, terms, settings::of_server(terms))?;
+    fn start_server(&self, directory: &Path, terms: &OpenTerms) -> Result<(Config, ServedData)> {
+        let server = self.0.start_server(directory, terms, settings::of_server(terms))?;
         let mut config = Config::new();
         config.user("bakeoff").dbname("postgres").ssl_mode(SslMode::Disable);
         config.host_path(server.socket().parent().unwrap_or(Path::new("/")));
-        Ok((config, PrivatePostgres { server, data: directory.join("data") }))
+        Ok((config, ServedData::new(server, directory)))
     }
 }
 
-/// Files of tables are synced by checkpoints alone, which write the control file at their end; each segment of the
-/// log is written from its start (postgresql.org/docs/current/wal-configuration.html).
+/// Only checkpoints sync files of tables, and write the control file at their end; each log segment
+/// is written from its start (postgresql.org/docs/current/wal-configuration.html).
 static SIGNATURES: [PaymentSignature; 3] = [
     PaymentSignature::syncs("checkpoint", &["*/base/*"]),
     PaymentSignature::writes("checkpoint", &["pg_control"]),
@@ -115,14 +115,14 @@ impl Engine for Postgres {
         name: &'static str,
         options: &EngineOptions,
     ) -> std::result::Result<Box<dyn Engine>, String> {
-        Ok(Box::new(Self(self.0.with(name, options, settings::stands_for)?)))
+        Ok(Box::new(Self(self.0.with_options(name, options, settings::stands_for)?)))
     }
 
     fn available(&self) -> std::result::Result<(), String> {
-        self.0.program().map(drop)
+        self.0.find_program().map(drop)
     }
 
-    fn ready(
+    fn check_ready(
         &self,
         settings: &[(String, String)],
         _: bool,
@@ -136,17 +136,17 @@ impl Engine for Postgres {
         survives_kill(durability)
     }
 
-    fn gives(&self, durability: Durability) -> std::result::Result<(), String> {
-        self.keeps(durability, &[])
+    fn check_level(&self, durability: Durability) -> std::result::Result<(), String> {
+        self.check_user_settings(durability, &[])
     }
 
-    fn keeps(
+    fn check_user_settings(
         &self,
         durability: Durability,
         settings: &[(String, String)],
     ) -> std::result::Result<(), String> {
         let terms = OpenTerms { settings: settings.to_vec(), ..OpenTerms::new(durability) };
-        self.0.keeps(&terms, &settings::of_server(&terms), settings::kept)
+        self.0.check_user_settings(&terms, &settings::of_server(&terms), settings::keep_level)
     }
 
     fn standing(&self, name: &str, value: &str) -> SettingStanding {
@@ -154,11 +154,11 @@ impl Engine for Postgres {
     }
 
     fn settings(&self, terms: &OpenTerms) -> Vec<Setting> {
-        self.0.settings(settings::of_server(terms), terms)
+        self.0.replace_settings(settings::of_server(terms), terms)
     }
 
     fn cache(&self, terms: &OpenTerms) -> Option<EngineCache> {
-        Some(settings::cache(terms))
+        Some(settings::buffer_cache(terms))
     }
 
     fn least_memory(&self, _: u64, _: u64) -> Option<Least> {
@@ -177,16 +177,15 @@ impl Engine for Postgres {
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
         schema.validate()?;
-        self.keeps(terms.durability, &terms.settings).map_err(Error::Usage)?;
-        let (config, private) = self.start(directory, terms)?;
+        self.check_user_settings(terms.durability, &terms.settings).map_err(Error::Usage)?;
+        let (config, private) = self.start_server(directory, terms)?;
         let mut open =
             PostgresDatabase::new((config, Tls::none()), Some(private), terms, schema, statements)?;
-        open.prepare(PostgresLeftoverPolicy::Keep)?;
+        open.prepare_database(LeftoverPolicy::Keep)?;
         Ok(Box::new(open))
     }
 }
 
-/// How the durability levels are had, by a private server and elsewhere.
 const PROMISES: [Promise; 3] = [
     Promise::new(
         Durability::None,
@@ -209,44 +208,34 @@ const PROMISES: [Promise; 3] = [
     ),
 ];
 
-/// A private server and its data.
-struct PrivatePostgres {
-    server: PrivateServer,
-    data: PathBuf,
-}
-
-/// An open database.
 struct PostgresDatabase {
     config: Config,
+    /// What sessions connect by.
+    client: Config,
     tls: Tls,
     terms: OpenTerms,
     schema: Schema,
-    /// The declared statements.
-    texts: Vec<String>,
-    plans: Vec<session::PostgresPlan>,
-    stored: Vec<Stored>,
-    /// The server's major version.
+    statements: SqlStatements<session::PostgresPlan>,
     version: u32,
-    /// The counters as they stood at the opening.
     before: Vec<(&'static str, u64)>,
-    private: Option<PrivatePostgres>,
-    /// Of a private server.
+    private: Option<ServedData>,
     watch: Option<PostgresDebtWatch>,
 }
 
 impl PostgresDatabase {
     fn new(
         (config, tls): (Config, Tls),
-        private: Option<PrivatePostgres>,
+        private: Option<ServedData>,
         terms: &OpenTerms,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Self> {
-        let texts = statements.iter().map(|statement| SQL.statement(schema, &statement.action));
         Ok(Self {
-            texts: texts.collect::<Result<_>>()?,
-            plans: statements.iter().map(|one| session::plan(schema, &one.action)).collect(),
-            stored: statements.iter().map(|one| Stored::from_action(schema, &one.action)).collect(),
+            statements: SqlStatements::new(SQL, schema, statements, session::plan_statement)?,
+            client: match private {
+                Some(_) => rights::to_client(&config),
+                None => config.clone(),
+            },
             config,
             tls,
             terms: terms.clone(),
@@ -258,32 +247,37 @@ impl PostgresDatabase {
         })
     }
 
-    /// Looks whether the server is what was asked for, and creates the schema.
-    fn prepare(&mut self, leftovers: PostgresLeftoverPolicy) -> Result<()> {
+    fn prepare_database(&mut self, leftovers: LeftoverPolicy) -> Result<()> {
         let mut client = self.connect()?;
         self.version = recent_enough(&mut client)?;
         confirm_durability(&mut client, self.terms.durability)?;
-        tables::create(&mut client, &self.schema, leftovers)?;
-        self.before = upkeep::counters(&mut client, self.version)?;
+        tables::create_schema(&mut client, &self.schema, leftovers)?;
+        if self.private.is_some() {
+            rights::grant_rights(&mut client, &self.schema)?;
+        }
+        self.before = upkeep::read_counters(&mut client, self.version)?;
         if self.private.is_some() {
             self.watch = Some(PostgresDebtWatch::begin(client)?);
+        }
+        if self.statements.has_written() {
+            session::PostgresClient::new(self).map(drop)?;
         }
         Ok(())
     }
 
-    /// A new connection of an administrator.
     fn connect(&self) -> Result<Client> {
-        self.connect_by(connect)
+        self.connect_by(&self.config, connect_admin)
     }
 
-    /// A new connection. A server that is busy starting is given time.
+    /// A server that is busy starting gets time.
     fn connect_by<T>(
         &self,
+        config: &Config,
         connect: impl Fn(&Config, &Tls) -> std::result::Result<T, postgres::Error>,
     ) -> Result<T> {
         let start = Instant::now();
         loop {
-            let failure = match connect(&self.config, &self.tls) {
+            let failure = match connect(config, &self.tls) {
                 Ok(connection) => return Ok(connection),
                 Err(failure) => failure,
             };
@@ -299,18 +293,14 @@ impl PostgresDatabase {
     }
 
     fn no_connection(&self, failure: &postgres::Error) -> Error {
-        let what = self.without_password(words(failure));
-        match &self.private {
-            Some(private) if private.server.ends_within(ENDING) => Error::engine(format!(
-                "the server has ended ({what}); the end of its log:\n{}",
-                private.server.log()
-            )),
-            _ if is_ended(failure) => Error::Conflict(format!("the connection was lost: {what}")),
-            _ => Error::engine(no_connection(failure, &what)),
-        }
+        let what = self.without_password(explain_failure(failure));
+        let end = self.private.as_ref().and_then(|private| private.find_end(&what));
+        end.unwrap_or_else(|| match is_ended(failure) {
+            true => Error::Conflict(format!("the connection was lost: {what}")),
+            false => Error::from_engine(no_connection(failure, &what)),
+        })
     }
 
-    /// What a server said, that was told the password.
     fn without_password(&self, said: String) -> String {
         match self.config.get_password().map(std::str::from_utf8) {
             Some(Ok(password)) => Secret::new(password).hidden_in(&said),
@@ -321,7 +311,7 @@ impl PostgresDatabase {
 
 impl Database for PostgresDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(session::PostgresSession::new(self)?))
+        Ok(Box::new(SqlSession::new(session::PostgresClient::new(self)?)))
     }
 
     fn load(&self, table: usize) -> Result<Box<dyn Loader + '_>> {
@@ -330,19 +320,19 @@ impl Database for PostgresDatabase {
 
     fn drain(&self) -> Result<()> {
         let Some(private) = &self.private else { return Ok(()) };
-        upkeep::drain(&mut self.connect()?, &self.schema)?;
+        upkeep::drain_server(&mut self.connect()?, &self.schema)?;
         match self.terms.durability {
-            Durability::None => files::sync_all(&private.data),
+            Durability::None => files::sync_all(&private.folder),
             _ => Ok(()),
         }
     }
 
     fn warm(&self) -> Result<()> {
-        upkeep::warm(&mut self.connect()?, &self.schema, self.private.is_some())
+        upkeep::warm_tables(&mut self.connect()?, &self.schema, self.private.is_some())
     }
 
     fn check(&self) -> Result<Vec<String>> {
-        upkeep::check(&mut self.connect()?, &self.schema)
+        upkeep::check_integrity(&mut self.connect()?, &self.schema)
     }
 
     fn server(&self) -> Option<u32> {
@@ -350,31 +340,33 @@ impl Database for PostgresDatabase {
     }
 
     fn address(&self) -> Option<DatabaseAddress> {
-        let port = self.config.get_ports().first().copied().unwrap_or(external::PORT);
-        let listens = match self.config.get_hosts().first()? {
-            Host::Unix(folder) => Listens::Socket(folder.join(format!(".s.PGSQL.{port}"))),
-            Host::Tcp(host) => Listens::Port { host: host.clone(), port },
+        let config = &self.client;
+        let port = config.get_ports().first().copied().unwrap_or(external::PORT);
+        let listens = match config.get_hosts().first()? {
+            Host::Unix(folder) => ListenAddress::Socket(folder.join(format!(".s.PGSQL.{port}"))),
+            Host::Tcp(host) => ListenAddress::Port { host: host.clone(), port },
         };
-        let password = self.config.get_password().and_then(|it| std::str::from_utf8(it).ok());
+        let password = config.get_password().and_then(|it| std::str::from_utf8(it).ok());
         Some(DatabaseAddress::Server(ServerAddress {
             listens,
-            user: self.config.get_user().unwrap_or_default().into(),
+            user: config.get_user().unwrap_or_default().into(),
             password: password.map(Secret::new),
-            database: self.config.get_dbname().unwrap_or_default().into(),
+            database: config.get_dbname().unwrap_or_default().into(),
         }))
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let now = self.connect().and_then(|mut client| upkeep::counters(&mut client, self.version));
+        let now =
+            self.connect().and_then(|mut client| upkeep::read_counters(&mut client, self.version));
         let since = |(now, before): ((&'static str, u64), &(&'static str, u64))| {
             (now.0, now.1.saturating_sub(before.1))
         };
-        // A server that has gone counts nothing any more; whoever uses it next says so.
+        // A server that is gone counts nothing; its next caller reports that.
         now.unwrap_or_default().into_iter().zip(&self.before).map(since).collect()
     }
 
     fn debt(&self) -> Result<Option<Debt>> {
-        self.watch.as_ref().map(|watch| watch.debt(|| self.connect())).transpose()
+        self.watch.as_ref().map(|watch| watch.measure_debt(|| self.connect())).transpose()
     }
 
     fn writes_back(&self) -> &'static [&'static str] {
@@ -390,20 +382,18 @@ impl Database for PostgresDatabase {
     }
 }
 
-/// A connection for all but a session.
-fn connect(config: &Config, tls: &Tls) -> std::result::Result<Client, postgres::Error> {
+fn connect_admin(config: &Config, tls: &Tls) -> std::result::Result<Client, postgres::Error> {
     postgres::Config::from(config.clone()).connect(tls.clone())
 }
 
-fn show(client: &mut Client, setting: &str) -> Result<String> {
-    let row = client.query_one(&format!("SHOW {setting}"), &[]).map_err(error)?;
-    row.try_get(0).map_err(error)
+fn show_setting(client: &mut Client, setting: &str) -> Result<String> {
+    let row = client.query_one(&format!("SHOW {setting}"), &[]).map_err(to_error)?;
+    row.try_get(0).map_err(to_error)
 }
 
-/// The server's version, its first number; refused where it is too old.
 fn recent_enough(client: &mut Client) -> Result<u32> {
-    let version = show(client, "server_version_num")?;
-    let version = version.parse::<u32>().map_err(Error::engine)? / 10_000;
+    let version = show_setting(client, "server_version_num")?;
+    let version = version.parse::<u32>().map_err(Error::from_engine)? / 10_000;
     if version < OLDEST {
         let what = format!("PostgreSQL {version} is older than {OLDEST}: bring it up to date");
         return Err(Error::Usage(what));
@@ -411,7 +401,6 @@ fn recent_enough(client: &mut Client) -> Result<u32> {
     Ok(version)
 }
 
-/// Reads back from the server what it promises.
 fn confirm_durability(client: &mut Client, wanted: Durability) -> Result<()> {
     let settings = match wanted {
         Durability::None => [("fsync", "off"), ("synchronous_commit", "off")],
@@ -419,7 +408,7 @@ fn confirm_durability(client: &mut Client, wanted: Durability) -> Result<()> {
         Durability::Strict => [("fsync", "on"), ("synchronous_commit", "on")],
     };
     for (name, value) in settings.into_iter().chain([("full_page_writes", "on")]) {
-        let found = show(client, name)?;
+        let found = show_setting(client, name)?;
         if found != value {
             let level = wanted.name();
             return Err(Error::Usage(format!(

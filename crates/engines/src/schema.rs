@@ -1,99 +1,194 @@
 //! Tables, columns and indexes, as a workload declares them.
 
-use crate::{Error, Result, Value};
+use std::borrow::Cow;
+
+use crate::{Error, RealValue, Result, Value, calendar, decimal};
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     /// A signed 64-bit integer.
     Int,
-    /// Text of at most so many characters; up to [`Type::MOST_INDEXED`] of them, it may be part of a
-    /// key or an index. U+0000 is none of them: PostgreSQL can't store it.
+    /// Text of at most `most` characters; up to [`Type::MOST_INDEXED`] it may be part of a key or
+    /// an index. Without U+0000: PostgreSQL can't store it.
     Text {
-        /// How many characters; at least one.
+        /// At least one.
         most: u32,
     },
-    /// Text of at most [`Type::MEDIUM_BYTES`], again without U+0000; never part of a key or an index.
+    /// Text of at most [`Type::MEDIUM_BYTES`], without U+0000; never part of a key or an index.
     MediumText,
+    /// A finite double; never part of a key or an index. A number without a fraction travels as an
+    /// integer.
+    Real,
+    /// A number of at most `digits` digits, `scale` of them after the point; never part of a key or
+    /// an index. It travels as an integer or a double, and is rounded to its scale when it is
+    /// stored. SQLite and key-value engines store a double, which has 15 digits.
+    Decimal {
+        /// At least one, at most [`Type::MOST_DIGITS`].
+        digits: u8,
+        /// At most `digits`.
+        scale: u8,
+    },
+    /// 0 or 1, as integers.
+    Bool,
+    /// A day of the years 1 to 9999, as the text `YYYY-MM-DD`.
+    Date,
+    /// A day and a time without a zone, to the microsecond, as the text
+    /// `YYYY-MM-DD HH:MM:SS.ffffff`.
+    Timestamp,
 }
 
 impl Type {
-    /// Text of at most 255 characters: what applications make a name or a title.
+    /// 255 characters: what applications make a name or a title.
     pub const STRING: Self = Self::Text { most: 255 };
 
-    /// Characters of the longest text that may be part of a key or an index.
+    /// Characters of the longest text in a key or an index.
     pub const MOST_INDEXED: u32 = 255;
 
     /// Bytes of the longest [`Type::MediumText`].
     pub const MEDIUM_BYTES: usize = (1 << 24) - 1;
 
-    /// Whether its texts may be longer than what is part of a key or an index.
+    /// Digits of the longest [`Type::Decimal`].
+    pub const MOST_DIGITS: u8 = 38;
+
+    /// Whether it is too long for a key or an index.
     pub fn is_long(self) -> bool {
         match self {
-            Self::Int => false,
             Self::Text { most } => most > Self::MOST_INDEXED,
             Self::MediumText => true,
+            _ => false,
+        }
+    }
+
+    /// Whether it travels as an integer.
+    pub fn is_integer(self) -> bool {
+        matches!(self, Self::Int | Self::Bool)
+    }
+
+    /// Whether it holds fractions.
+    pub fn is_fractional(self) -> bool {
+        matches!(self, Self::Real | Self::Decimal { .. })
+    }
+
+    /// The value as a column of this type holds it: a decimal is rounded to its scale.
+    pub fn round_value(self, value: Value<'_>) -> Value<'_> {
+        match self {
+            Self::Decimal { scale, .. } => decimal::round_to_scale(value, scale),
+            Self::Real => value.normalise_number(),
+            _ => value,
         }
     }
 }
 
-/// Bytes that the texts of a row may have together, at four a character, its [`Type::MediumText`]s
-/// left out: InnoDB, MyRocks and Aria have room for 65,535, and need a few of them for lengths and
-/// numbers.
+/// Bytes of a row's texts together, at four a character, without [`Type::MediumText`]s: InnoDB,
+/// MyRocks and Aria have room for 65,535, and need a few of them for lengths and numbers.
 const MOST_ROW_BYTES: u64 = 64_000;
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name, unique in its table.
+    /// Unique in its table.
     pub name: String,
-    /// What it holds.
+    /// The type.
     pub kind: Type,
-    /// Whether it may hold nothing.
+    /// Whether it may be null.
     pub nullable: bool,
 }
 
 impl Column {
     /// Checks that it can hold a value.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] with the column and what it holds.
     pub fn fits(&self, value: Value<'_>) -> Result<()> {
-        let Some(why) = self.misfit(value) else { return Ok(()) };
+        let Some(why) = self.explain_misfit(value) else { return Ok(()) };
         Err(Error::Usage(format!("column {} {why}", self.name)))
     }
 
-    fn misfit(&self, value: Value<'_>) -> Option<String> {
+    fn explain_misfit(&self, value: Value<'_>) -> Option<String> {
         match (self.kind, value) {
             (_, Value::Null) => (!self.nullable).then(|| "can't hold null".into()),
             (Type::Int, Value::Int(_)) => None,
             (Type::Int, Value::Text(_)) => Some("holds integers, no text".into()),
+            (Type::Int, Value::Real(real)) => Some(format!("holds integers, not {}", real.get())),
+            (Type::Bool, Value::Int(0 | 1)) => None,
+            (Type::Bool, other) => Some(format!("holds 0 or 1, not {}", in_words(other))),
+            (Type::Real | Type::Decimal { .. }, Value::Text(_)) => {
+                Some("holds numbers, no text".into())
+            }
+            (Type::Real, Value::Int(int)) => explain_inexact(int),
+            (Type::Real, Value::Real(real)) => explain_infinite(real),
+            (Type::Decimal { digits, scale }, number) => {
+                explain_overflow(self.kind.round_value(number), digits, scale)
+            }
             (Type::Text { .. } | Type::MediumText, Value::Int(int)) => {
                 Some(format!("holds text, no integer as {int}"))
             }
-            (Type::Text { most }, Value::Text(text)) => {
-                // A character has at least a byte, and most texts are far shorter.
-                let long = text.len() > most as usize;
-                let characters = if long { text.chars().count() } else { 0 };
-                let why = || format!("holds at most {most} characters, not {characters}");
-                (characters > most as usize).then(why)
+            (Type::Text { .. } | Type::MediumText, Value::Real(real)) => {
+                Some(format!("holds text, no number as {}", real.get()))
             }
+            (Type::Text { most }, Value::Text(text)) => explain_length(text, most),
             (Type::MediumText, Value::Text(text)) => {
                 let (bytes, most) = (text.len(), Type::MEDIUM_BYTES);
                 (bytes > most).then(|| format!("holds at most {most} bytes of text, not {bytes}"))
+            }
+            (Type::Date, Value::Text(text)) if calendar::parse_date(text).is_some() => None,
+            (Type::Date, other) => {
+                Some(format!("holds days as 2024-02-29, not {}", in_words(other)))
+            }
+            (Type::Timestamp, Value::Text(text)) if calendar::parse_timestamp(text).is_some() => {
+                None
+            }
+            (Type::Timestamp, other) => {
+                let what = in_words(other);
+                Some(format!("holds times as 2024-02-29 23:59:59.000000, not {what}"))
             }
         }
     }
 }
 
-/// A secondary index: rows in the order of some columns, and by the table's key among equals.
+fn in_words(value: Value<'_>) -> String {
+    match value {
+        Value::Null => "null".into(),
+        Value::Int(int) => int.to_string(),
+        Value::Real(real) => real.get().to_string(),
+        Value::Text(text) => format!("`{}`", text.chars().take(40).collect::<String>()),
+    }
+}
+
+/// A character has at least one byte, and most texts are far shorter.
+fn explain_length(text: &str, most: u32) -> Option<String> {
+    let long = text.len() > most as usize;
+    let characters = if long { text.chars().count() } else { 0 };
+    let why = || format!("holds at most {most} characters, not {characters}");
+    (characters > most as usize).then(why)
+}
+
+fn explain_inexact(int: i64) -> Option<String> {
+    let inexact = int as f64 as i128 != i128::from(int);
+    inexact.then(|| format!("holds doubles, and none is {int}"))
+}
+
+fn explain_infinite(real: RealValue) -> Option<String> {
+    (!real.get().is_finite()).then(|| format!("holds finite numbers, not {}", real.get()))
+}
+
+fn explain_overflow(number: Value<'_>, digits: u8, scale: u8) -> Option<String> {
+    let before = u32::from(digits.saturating_sub(scale));
+    let fits = match number {
+        Value::Int(int) => u128::from(int.unsigned_abs()) < 10_u128.pow(before),
+        Value::Real(real) => real.get().abs() < 10_f64.powi(before.cast_signed()),
+        Value::Null | Value::Text(_) => false,
+    };
+    let what = || format!("holds {before} digits before the point, not {}", in_words(number));
+    (!fits).then(what)
+}
+
+/// A secondary index: rows by some columns, then by the table's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Index {
-    /// Its name, unique in the schema.
+    /// Unique in the schema.
     pub name: String,
-    /// The columns, by their number in the table.
+    /// Column numbers in the table.
     pub columns: Vec<usize>,
-    /// Whether two rows may not agree in all columns; rows with a null in one of them may.
+    /// Whether no two rows may agree in all columns; rows with a null in one of them may.
     pub unique: bool,
 }
 
@@ -111,22 +206,22 @@ pub struct Index {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// Its name, unique in the schema.
+    /// Unique in the schema.
     pub name: String,
-    /// Its columns, in order; statements name them by their number.
+    /// In order; statements name them by number.
     pub columns: Vec<Column>,
-    /// The columns of the primary key, in order; none of them nullable.
+    /// The columns of the primary key, in order; none is nullable.
     pub key: Vec<usize>,
-    /// Whether the engine numbers new rows itself: the key is one integer column, an insert
-    /// gives null for it, and numbers grow: one that was given out is never given out again, even
-    /// after its row is deleted and the database reopened.
+    /// Whether the engine numbers new rows: the key is one integer column, an insert gives null for
+    /// it, and numbers grow. A number is never given out twice, even after its row is deleted and
+    /// the database reopened.
     pub generated: bool,
     /// The secondary indexes.
     pub indexes: Vec<Index>,
 }
 
 impl Table {
-    /// A table without columns yet.
+    /// A table without columns.
     pub fn new(name: &str) -> Self {
         Self {
             name: name.into(),
@@ -137,42 +232,36 @@ impl Table {
         }
     }
 
-    /// Adds an integer column that is the whole primary key and that the engine numbers.
+    /// Adds an integer column that is the whole key and that the engine numbers.
     pub fn generated_key(mut self, name: &str) -> Self {
         self.generated = true;
         self.key_column(name, Type::Int)
     }
 
-    /// Adds a column that is the next part of the primary key.
+    /// Adds a column that is the next part of the key.
     pub fn key_column(mut self, name: &str, kind: Type) -> Self {
         self.key.push(self.columns.len());
         self.column(name, kind)
     }
 
-    /// Adds a column that always holds something.
+    /// Adds a column that is never null.
     pub fn column(mut self, name: &str, kind: Type) -> Self {
         self.columns.push(Column { name: name.into(), kind, nullable: false });
         self
     }
 
-    /// Adds a column that may hold nothing.
+    /// Adds a column that may be null.
     pub fn nullable(mut self, name: &str, kind: Type) -> Self {
         self.columns.push(Column { name: name.into(), kind, nullable: true });
         self
     }
 
     /// Adds an index, named after its table and columns.
-    ///
-    /// # Panics
-    /// When a column is unknown.
     pub fn index(self, columns: &[&str]) -> Self {
         self.add_index(columns, false)
     }
 
-    /// Adds an index whose columns no two rows share.
-    ///
-    /// # Panics
-    /// When a column is unknown.
+    /// Adds a unique index.
     pub fn unique(self, columns: &[&str]) -> Self {
         self.add_index(columns, true)
     }
@@ -184,10 +273,7 @@ impl Table {
         self
     }
 
-    /// Checks that a whole row fits, its key too.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for a value that its column can't hold, or another number of values.
+    /// Checks a whole row, its key too.
     pub fn fits(&self, row: &[Value<'_>]) -> Result<()> {
         let (given, wanted) = (row.len(), self.columns.len());
         if given != wanted {
@@ -196,28 +282,30 @@ impl Table {
         self.columns.iter().zip(row).try_for_each(|(column, value)| column.fits(*value))
     }
 
-    /// Bytes that its texts may have in a row, at four a character, but for the longest kind.
+    /// A whole row as its columns hold it, for an engine that doesn't round decimals by itself.
+    pub(crate) fn round_row<'r, 'v>(&self, row: &'r [Value<'v>]) -> Cow<'r, [Value<'v>]> {
+        if !self.columns.iter().any(|column| column.kind.is_fractional()) {
+            return row.into();
+        }
+        let round = |(column, value): (&Column, &Value<'v>)| column.kind.round_value(*value);
+        self.columns.iter().zip(row).map(round).collect()
+    }
+
     fn text_bytes(&self) -> u64 {
         let bytes = |column: &Column| match column.kind {
             Type::Text { most } => 4 * u64::from(most),
-            Type::Int | Type::MediumText => 0,
+            _ => 0,
         };
         self.columns.iter().map(bytes).sum()
     }
 
     /// The number of a column, from 0.
-    ///
-    /// # Panics
-    /// When there is no column of that name: schemas are written, not read from users.
     pub fn column_number(&self, name: &str) -> usize {
         let found = self.columns.iter().position(|column| column.name == name);
         found.unwrap_or_else(|| panic!("table {} has no column {name}", self.name))
     }
 
     /// The number of the index over exactly these columns, from 0.
-    ///
-    /// # Panics
-    /// When there is none.
     pub fn index_number(&self, columns: &[&str]) -> usize {
         let wanted: Vec<usize> = columns.iter().map(|column| self.column_number(column)).collect();
         let found = self.indexes.iter().position(|index| index.columns == wanted);
@@ -225,7 +313,7 @@ impl Table {
     }
 }
 
-/// All tables of a workload; statements name them by their number.
+/// All tables of a workload; statements name them by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schema {
     /// The tables.
@@ -234,28 +322,17 @@ pub struct Schema {
 
 impl Schema {
     /// The number of a table, from 0.
-    ///
-    /// # Panics
-    /// When there is no table of that name.
     pub fn table_number(&self, name: &str) -> usize {
         let found = self.tables.iter().position(|table| table.name == name);
         found.unwrap_or_else(|| panic!("the schema has no table {name}"))
     }
 
     /// The table of that name.
-    ///
-    /// # Panics
-    /// When there is none.
     pub fn table(&self, name: &str) -> &Table {
         &self.tables[self.table_number(name)]
     }
 
     /// Checks what every engine may take for granted.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for a table without a key, a nullable key, a text longer than
-    /// [`Type::MOST_INDEXED`] in a key or an index, a text of no characters, texts that are too long
-    /// together for a row, or a generated key that is not one integer.
     pub fn validate(&self) -> Result<()> {
         for table in &self.tables {
             let fault = |what: &str| Err(Error::Usage(format!("table {}: {what}", table.name)));
@@ -269,6 +346,15 @@ impl Schema {
             let indexed = table.indexes.iter().flat_map(|index| &index.columns);
             if table.key.iter().chain(indexed).any(|column| kind(column).is_long()) {
                 return fault("has a text of more than 255 characters in a key or an index");
+            }
+            let indexed = table.indexes.iter().flat_map(|index| &index.columns);
+            if table.key.iter().chain(indexed).any(|column| kind(column).is_fractional()) {
+                return fault("has a number with a fraction in a key or an index");
+            }
+            if table.columns.iter().any(|column| !is_decimal_valid(column.kind)) {
+                return fault(
+                    "has a decimal of no digits, of more than 38, or of more after the point than in all",
+                );
             }
             if table.columns.iter().any(|column| column.kind == Type::Text { most: 0 }) {
                 return fault("has a text of at most 0 characters");
@@ -284,6 +370,15 @@ impl Schema {
             }
         }
         Ok(())
+    }
+}
+
+fn is_decimal_valid(kind: Type) -> bool {
+    match kind {
+        Type::Decimal { digits, scale } => {
+            (1..=Type::MOST_DIGITS).contains(&digits) && scale <= digits
+        }
+        _ => true,
     }
 }
 
@@ -361,5 +456,54 @@ mod tests {
         let said = words(validated(two.column("more", Type::Text { most: 1 })));
         assert!(said.starts_with("table notes: has texts that may be longer"), "{said}");
         assert!(validated(with(Type::Text { most: 0 })).is_err());
+    }
+
+    #[test]
+    fn a_column_takes_what_its_type_has() {
+        let decimal = Type::Decimal { digits: 10, scale: 2 };
+        let real = |real: f64| Value::from(real);
+        let exact = 1 << 53;
+        for (kind, fits, misfits) in [
+            (Type::Int, vec![i64::MAX.into()], vec![real(1.5), "1".into()]),
+            (
+                Type::Real,
+                vec![real(1e308), real(-0.0), real(0.1), Value::Int(exact), Value::Int(i64::MIN)],
+                vec![Value::Int(exact + 1), Value::Int(i64::MAX), real(f64::NAN), "1".into()],
+            ),
+            (
+                decimal,
+                vec![real(99_999_999.99), real(-0.001), Value::Int(-99_999_999)],
+                vec![Value::Int(100_000_000), real(99_999_999.995), real(f64::NAN), "1".into()],
+            ),
+            (Type::Bool, vec![0.into(), 1.into()], vec![2.into(), "true".into(), real(0.5)]),
+            (Type::Date, vec!["0001-01-01".into()], vec!["2023-02-29".into(), 1.into()]),
+            (
+                Type::Timestamp,
+                vec!["9999-12-31 23:59:59.999999".into()],
+                vec!["2024-01-01 00:00:00".into(), "2024-01-01".into(), 1.into()],
+            ),
+        ] {
+            let column = &with(kind).columns[1];
+            fits.into_iter().for_each(|value| column.fits(value).expect("it fits"));
+            for value in misfits.into_iter().chain([Value::Null]) {
+                assert!(column.fits(value).is_err(), "{kind:?} {value:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn keys_and_indexes_have_no_fractions() {
+        for kind in [Type::Bool, Type::Date, Type::Timestamp] {
+            validated(with(kind).index(&["text"])).expect("an index");
+        }
+        for kind in [Type::Real, Type::Decimal { digits: 10, scale: 2 }] {
+            validated(with(kind)).expect("a column");
+            let said = words(validated(with(kind).index(&["text"])));
+            assert_eq!(said, "table notes: has a number with a fraction in a key or an index");
+        }
+        for (digits, scale) in [(0, 0), (39, 2), (2, 3)] {
+            let said = words(validated(with(Type::Decimal { digits, scale })));
+            assert!(said.starts_with("table notes: has a decimal"), "{said}");
+        }
     }
 }

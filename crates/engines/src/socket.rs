@@ -1,11 +1,11 @@
-//! Talk with a server over a socket, a request and its answer at a time.
+//! Requests and answers over a socket.
 //!
-//! A thread that waits in a read of a Unix socket is woken twice a request: when the other side takes the
-//! request, Linux tells all who wait at the socket that there is room again (`unix_write_space` in
-//! net/unix/af_unix.c), and a read that blocks does not look at what it is told. `poll` does, so here a thread
-//! waits in `poll` for bytes alone. Measured with a server that works for 20 µs: 1.9 switches a request by a
-//! read, 1.0 so; a fifth less of the client's processor time. An answer is rarely there at once: where nothing is
-//! left of an earlier read, the thread waits before it reads.
+//! A thread that waits in a read of a Unix socket is woken twice a request: when the other side
+//! takes the request, Linux tells all waiters that there is room again (`unix_write_space` in
+//! net/unix/af_unix.c), and a blocking read does not look at what it is told. `poll` does, so a
+//! thread waits in `poll` for bytes alone. Measured with a server that works for 20 µs: 1.9
+//! switches a request by a read, 1.0 so; a fifth less client CPU. Answers are rarely there at once:
+//! if nothing is left of an earlier read, the thread waits before it reads.
 
 use std::io;
 use std::ops::Range;
@@ -15,10 +15,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-/// The least room for what is read at once, in bytes.
 const ROOM: usize = 16 << 10;
 
-/// Sends all of it.
 pub(crate) fn send_all(socket: impl AsFd, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match send(&socket, bytes, SendFlags::NOSIGNAL) {
@@ -30,11 +28,9 @@ pub(crate) fn send_all(socket: impl AsFd, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// What was read from a socket and is not used up yet.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     bytes: Vec<u8>,
-    /// How much of it is used up, and how much of it there is.
     start: usize,
     end: usize,
 }
@@ -44,30 +40,26 @@ impl Inbox {
         Self { bytes: vec![0; ROOM], start: 0, end: 0 }
     }
 
-    /// Forgets what is there.
     pub fn clear(&mut self) {
         (self.start, self.end) = (0, 0);
     }
 
-    /// What is there and not used up.
-    pub fn held(&self) -> &[u8] {
+    pub fn unused_bytes(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
-    /// Uses up so many bytes that are there; says where they are until the next read.
-    pub fn take(&mut self, count: usize) -> Range<usize> {
+    /// Uses bytes up; returns their place, valid until the next read.
+    pub fn use_up(&mut self, count: usize) -> Range<usize> {
         let begin = self.start;
         self.start += count;
         begin..self.start
     }
 
-    /// Bytes that were used up.
-    pub fn taken(&self, range: Range<usize>) -> &[u8] {
+    pub fn used_bytes(&self, range: Range<usize>) -> &[u8] {
         &self.bytes[range]
     }
 
-    /// Leaves out so many bytes that are there, behind the first `at`.
-    pub fn cut(&mut self, at: usize, count: usize) {
+    pub fn remove_bytes(&mut self, at: usize, count: usize) {
         if at == 0 {
             self.start += count;
             return;
@@ -77,11 +69,7 @@ impl Inbox {
         self.end -= count;
     }
 
-    /// Waits until so many bytes are there.
-    ///
-    /// # Errors
-    /// The socket's own; `UnexpectedEof` when the other side has ended.
-    pub fn fill(&mut self, socket: impl AsFd, wanted: usize) -> io::Result<()> {
+    pub fn fill_up_to(&mut self, socket: impl AsFd, wanted: usize) -> io::Result<()> {
         if self.end - self.start >= wanted {
             return Ok(());
         }
@@ -98,7 +86,7 @@ impl Inbox {
             await_bytes(&socket)?;
         }
         while self.end < wanted {
-            match receive(&socket, &mut self.bytes[self.end..])? {
+            match receive_bytes(&socket, &mut self.bytes[self.end..])? {
                 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
                 read => self.end += read,
             }
@@ -107,8 +95,7 @@ impl Inbox {
     }
 }
 
-/// Reads what there is, or what comes first.
-fn receive(socket: impl AsFd, into: &mut [u8]) -> io::Result<usize> {
+fn receive_bytes(socket: impl AsFd, into: &mut [u8]) -> io::Result<usize> {
     loop {
         match recv(&socket, &mut *into, RecvFlags::DONTWAIT) {
             Ok((_, read)) => return Ok(read),
@@ -119,7 +106,6 @@ fn receive(socket: impl AsFd, into: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// Waits until there is something to read, or the end.
 fn await_bytes(socket: impl AsFd) -> io::Result<()> {
     match poll(&mut [PollFd::new(&socket, PollFlags::IN)], None) {
         Ok(_) | Err(Errno::INTR) => Ok(()),
@@ -145,13 +131,13 @@ mod tests {
         let mut inbox = Inbox::new();
         let mut read = Vec::new();
         for wanted in [1, ROOM - 3, ROOM + 7, 0, ROOM - 5] {
-            inbox.fill(&here, wanted).expect("bytes");
-            let taken = inbox.take(wanted);
-            read.extend_from_slice(inbox.taken(taken));
+            inbox.fill_up_to(&here, wanted).expect("bytes");
+            let taken = inbox.use_up(wanted);
+            read.extend_from_slice(inbox.used_bytes(taken));
         }
         writer.join().expect("a writer").expect("it writes");
         assert_eq!(read, sent);
-        let end = inbox.fill(&here, 1).expect_err("an end");
+        let end = inbox.fill_up_to(&here, 1).expect_err("an end");
         assert_eq!(end.kind(), io::ErrorKind::UnexpectedEof);
     }
 
@@ -160,13 +146,13 @@ mod tests {
         let (here, there) = UnixStream::pair().expect("sockets");
         send_all(&there, b"abcdefgh").expect("it sends");
         let mut inbox = Inbox::new();
-        inbox.fill(&here, 8).expect("bytes");
-        inbox.cut(0, 1);
-        inbox.cut(2, 3);
-        assert_eq!(inbox.held(), b"bcgh");
-        let taken = inbox.take(3);
-        assert_eq!((inbox.taken(taken), inbox.held()), (&b"bcg"[..], &b"h"[..]));
+        inbox.fill_up_to(&here, 8).expect("bytes");
+        inbox.remove_bytes(0, 1);
+        inbox.remove_bytes(2, 3);
+        assert_eq!(inbox.unused_bytes(), b"bcgh");
+        let taken = inbox.use_up(3);
+        assert_eq!((inbox.used_bytes(taken), inbox.unused_bytes()), (&b"bcg"[..], &b"h"[..]));
         inbox.clear();
-        assert_eq!(inbox.held(), b"");
+        assert_eq!(inbox.unused_bytes(), b"");
     }
 }

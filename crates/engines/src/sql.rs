@@ -1,8 +1,8 @@
 //! Schemas and statements as SQL text.
 //!
-//! The text is written once, when a database is opened; what the dialects of SQL disagree on is
-//! kept in [`Dialect`]. Parameters stand in the text in the order in which [`crate::statement`]
-//! lists them, so that a session binds them one by one.
+//! The text is written once, when a database is opened; what the dialects disagree on is in
+//! [`Dialect`]. Parameters stand in the order of [`crate::statement`], so that a session binds them
+//! one by one.
 
 use std::borrow::Cow;
 
@@ -14,27 +14,29 @@ pub use mark::TableMark;
 use text::StatementText;
 
 mod mark;
+pub(crate) mod session;
 #[cfg(test)]
 mod tests;
 mod text;
 
-/// The words that bakeoff's tables in a server say of themselves, so that a server that somebody else
-/// runs tells them from its owner's: the beginning of every [`TableMark`].
+/// The beginning of every [`TableMark`]: it tells bakeoff's tables from their owner's on an
+/// external server.
 pub const MADE_BY: &str = "made by bakeoff";
 
-/// The server whose dialect of SQL is written.
+/// A dialect of SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// SQLite: nulls first, rows stored in their key's order on demand.
+    /// Nulls first; rows are stored in their key's order on demand.
     Sqlite,
-    /// MySQL and MariaDB: nulls first, rows stored as the session's default storage engine does.
+    /// MySQL and MariaDB: nulls first; rows are stored as the session's default storage engine
+    /// does.
     MySql,
-    /// PostgreSQL: numbered parameters, nulls last unless told otherwise.
+    /// Numbered parameters; nulls last unless told otherwise.
     Postgres,
 }
 
 impl Dialect {
-    /// A name that is no keyword, whatever it is.
+    /// A quoted name.
     pub fn quote(self, name: &str) -> String {
         let mark = match self {
             Self::Sqlite | Self::Postgres => '"',
@@ -43,55 +45,74 @@ impl Dialect {
         format!("{mark}{}{mark}", name.replace(mark, &format!("{mark}{mark}")))
     }
 
-    /// The mark of a parameter, by its number from 1.
-    fn parameter(self, number: usize) -> String {
+    /// A parameter by its number from 1.
+    fn parameter_mark(self, number: usize) -> String {
         match self {
             Self::Sqlite | Self::MySql => "?".into(),
             Self::Postgres => format!("${number}"),
         }
     }
 
-    /// Text is compared by its bytes, all of them. MySQL's collations pad with spaces, but for a
-    /// few that MyRocks does not know; binary strings do neither. MySQL has room for four bytes a
-    /// character, and counts bytes: characters are counted before it is asked.
+    /// Texts compare by all their bytes. MySQL's collations pad with spaces, except a few that
+    /// MyRocks does not know; binary strings don't. MySQL counts bytes: there is room for four a
+    /// character, and characters are counted before.
+    ///
+    /// SQLite has no type for dates, times and truth: it keeps what they travel as.
     fn column_type(self, kind: Type) -> Cow<'static, str> {
         match (self, kind) {
-            (Self::Sqlite, Type::Int) => "INTEGER".into(),
-            (Self::Sqlite, Type::Text { .. } | Type::MediumText) => "TEXT".into(),
+            (Self::Sqlite, Type::Int | Type::Bool) => "INTEGER".into(),
+            (Self::Sqlite, Type::Text { .. } | Type::MediumText | Type::Date | Type::Timestamp) => {
+                "TEXT".into()
+            }
+            (Self::Sqlite, Type::Real) => "REAL".into(),
+            (Self::Sqlite, Type::Decimal { .. }) => "NUMERIC".into(),
             (Self::MySql | Self::Postgres, Type::Int) => "BIGINT".into(),
             (Self::MySql, Type::Text { most }) => format!("VARBINARY({})", 4 * most).into(),
             (Self::MySql, Type::MediumText) => "MEDIUMBLOB".into(),
+            (Self::MySql, Type::Real) => "DOUBLE".into(),
+            (Self::MySql, Type::Decimal { digits, scale }) => {
+                format!("DECIMAL({digits}, {scale})").into()
+            }
+            (Self::MySql, Type::Bool) => "TINYINT(1)".into(),
+            (Self::MySql, Type::Timestamp) => "DATETIME(6)".into(),
+            (Self::MySql | Self::Postgres, Type::Date) => "DATE".into(),
             (Self::Postgres, Type::Text { most }) => {
                 format!("VARCHAR({most}) COLLATE \"C\"").into()
             }
             (Self::Postgres, Type::MediumText) => "TEXT COLLATE \"C\"".into(),
+            (Self::Postgres, Type::Real) => "DOUBLE PRECISION".into(),
+            (Self::Postgres, Type::Decimal { digits, scale }) => {
+                format!("NUMERIC({digits}, {scale})").into()
+            }
+            (Self::Postgres, Type::Bool) => "BOOLEAN".into(),
+            (Self::Postgres, Type::Timestamp) => "TIMESTAMP".into(),
         }
     }
 
-    /// What follows the type of the key that the engine numbers. SQLite says it in [`Self::key`].
-    fn numbered(self, table: &Table) -> String {
+    /// The text after the type of a generated key. SQLite has it in [`Self::key_clause`].
+    fn number_clause(self, table: &Table) -> String {
         match self {
             Self::Sqlite => String::new(),
             Self::MySql => " AUTO_INCREMENT".into(),
             Self::Postgres => {
-                let sequence = self.quote(&self.sequence(table));
+                let sequence = self.quote(&self.sequence_name(table));
                 format!(" GENERATED BY DEFAULT AS IDENTITY (SEQUENCE NAME {sequence})")
             }
         }
     }
 
-    /// The sequence that numbers a table's rows, in PostgreSQL. A space tells it from an index.
-    pub fn sequence(self, table: &Table) -> String {
+    /// PostgreSQL's sequence for a table's keys. The space tells it from an index.
+    pub fn sequence_name(self, table: &Table) -> String {
         format!("{} numbers", table.name)
     }
 
-    /// What follows the columns of a table: its key, and how it is stored.
+    /// The text after a table's columns: its key, and how it is stored.
     ///
-    /// SQLite keeps a row under a number of its own; an integer key takes that number's place,
-    /// any other key is given its place by `WITHOUT ROWID`. Only `AUTOINCREMENT` makes numbers
-    /// grow for ever: without it the number of a deleted last row is given again.
-    fn key(self, table: &Table) -> (String, &'static str) {
-        let columns = self.names(table, &table.key);
+    /// SQLite keeps a row under its own number; an integer key takes that number's place, any other
+    /// key gets its place by `WITHOUT ROWID`. Only `AUTOINCREMENT` never gives the number of a
+    /// deleted last row again.
+    fn key_clause(self, table: &Table) -> (String, &'static str) {
+        let columns = self.quote_columns(table, &table.key);
         let storage = match self {
             Self::Sqlite if table.generated => {
                 return (format!("PRIMARY KEY ({columns} AUTOINCREMENT)"), "");
@@ -103,34 +124,34 @@ impl Dialect {
         (format!("PRIMARY KEY ({columns})"), storage)
     }
 
-    /// The value that an insert gives a generated key, given the parameter: a null is numbered.
-    fn number(self, table: &Table, parameter: String) -> String {
+    /// The value that an insert gives a generated key: a null is numbered.
+    fn number_value(self, table: &Table, parameter: String) -> String {
         match self {
             Self::Sqlite | Self::MySql => parameter,
             Self::Postgres => {
-                let sequence = self.quote(&self.sequence(table)).replace('\'', "''");
+                let sequence = self.quote(&self.sequence_name(table)).replace('\'', "''");
                 format!("COALESCE({parameter}, nextval('{sequence}'))")
             }
         }
     }
 
-    /// What makes an insert answer with the number it gave; SQLite and MySQL say it unasked.
-    fn returning(self, table: &Table) -> String {
+    /// Makes an insert answer with its number; SQLite and MySQL do so anyway.
+    fn returning_clause(self, table: &Table) -> String {
         match self {
             Self::Postgres if table.generated => {
-                format!(" RETURNING {}", self.names(table, &table.key))
+                format!(" RETURNING {}", self.quote_columns(table, &table.key))
             }
             _ => String::new(),
         }
     }
 
-    /// What turns an insert into an upsert: the columns beside the key take the new values.
+    /// Turns an insert into an upsert: the columns beside the key take the new values.
     ///
-    /// MySQL's form replaces the row that clashes in any unique index. Where that row has another
-    /// key, a division by zero is asked for, which is refused: error 1365. (A null for its key would
-    /// not do: a key that is generated becomes 0.)
-    fn upsert(self, table: &Table) -> String {
-        let column = |number: &usize| self.column(table, *number);
+    /// MySQL's form replaces the row that clashes in any unique index. If that row has another key,
+    /// it divides by zero, which fails: error 1365. (A null for the key would not do: a generated
+    /// key becomes 0.)
+    fn upsert_clause(self, table: &Table) -> String {
+        let column = |number: &usize| self.quote_column(table, *number);
         let mut rest: Vec<usize> =
             (0..table.columns.len()).filter(|column| !table.key.contains(column)).collect();
         if rest.is_empty() {
@@ -140,7 +161,7 @@ impl Dialect {
         match self {
             Self::Sqlite | Self::Postgres => {
                 let set = rest.iter().map(column).map(|name| format!("{name} = excluded.{name}"));
-                let (key, set) = (self.names(table, &table.key), join(set));
+                let (key, set) = (self.quote_columns(table, &table.key), join_parts(set));
                 format!(" ON CONFLICT ({key}) DO UPDATE SET {set}")
             }
             Self::MySql => {
@@ -160,19 +181,29 @@ impl Dialect {
         }
     }
 
-    /// The sum of an integer column, as an integer, 0 for no rows.
-    fn sum(self, column: &str) -> String {
+    /// The sum of integers as an integer; 0 for no rows.
+    fn sum_expression(self, column: &str, kind: Type) -> String {
         match self {
+            Self::Sqlite if kind.is_fractional() => {
+                round_expression(kind, format!("COALESCE(SUM({column}), 0)"))
+            }
+            _ if kind.is_fractional() => format!("COALESCE(SUM({column}), 0)"),
             Self::Sqlite => format!("COALESCE(SUM({column}), 0)"),
             Self::MySql => format!("CAST(COALESCE(SUM({column}), 0) AS SIGNED)"),
             Self::Postgres => format!("CAST(COALESCE(SUM({column}), 0) AS BIGINT)"),
         }
     }
 
-    /// What follows a column to have its nulls first, or last in the reverse order. PostgreSQL has
-    /// them the other way round, and does not see that a column without any has them either way:
-    /// told so, it would not read in the order of the key's index.
-    fn nulls(self, table: &Table, column: usize, reverse: bool) -> &'static str {
+    /// A column and what is added to it. SQLite adds doubles.
+    fn add_expression(self, column: &str, parameter: &str, kind: Type) -> String {
+        let sum = format!("{column} + {parameter}");
+        if self == Self::Sqlite { round_expression(kind, sum) } else { sum }
+    }
+
+    /// Puts a column's nulls first, or last in the reverse order. PostgreSQL does the opposite, and
+    /// doesn't see that it makes no difference for a column without nulls: it would not use the
+    /// key's index.
+    fn nulls_clause(self, table: &Table, column: usize, reverse: bool) -> &'static str {
         match (self, table.columns[column].nullable, reverse) {
             (Self::Postgres, true, false) => " NULLS FIRST",
             (Self::Postgres, true, true) => " NULLS LAST",
@@ -180,29 +211,29 @@ impl Dialect {
         }
     }
 
-    /// What locks the rows that are read. SQLite's writers exclude each other anyway.
-    fn lock(self) -> &'static str {
+    /// Locks the rows read. SQLite's writers exclude each other anyway.
+    fn lock_clause(self) -> &'static str {
         match self {
             Self::Sqlite => "",
             Self::MySql | Self::Postgres => " FOR UPDATE",
         }
     }
 
-    fn names(self, table: &Table, columns: &[usize]) -> String {
-        join(columns.iter().map(|column| self.column(table, *column)))
+    fn quote_columns(self, table: &Table, columns: &[usize]) -> String {
+        join_parts(columns.iter().map(|column| self.quote_column(table, *column)))
     }
 
-    fn column(self, table: &Table, column: usize) -> String {
+    fn quote_column(self, table: &Table, column: usize) -> String {
         self.quote(&table.columns[column].name)
     }
 
-    /// `CREATE TABLE` for a table, without its indexes.
+    /// `CREATE TABLE`, without indexes.
     pub fn create_table(self, table: &Table) -> String {
-        let (key, storage) = self.key(table);
+        let (key, storage) = self.key_clause(table);
         let columns = table.columns.iter().enumerate().map(|(number, column)| {
             let null = if column.nullable { "" } else { " NOT NULL" };
             let numbered = match table.generated && table.key == [number] {
-                true => self.numbered(table),
+                true => self.number_clause(table),
                 false => String::new(),
             };
             format!(
@@ -212,31 +243,35 @@ impl Dialect {
             )
         });
         let name = self.quote(&table.name);
-        format!("CREATE TABLE {name} ({}, {key}){storage}", join(columns))
+        format!("CREATE TABLE {name} ({}, {key}){storage}", join_parts(columns))
     }
 
-    /// `CREATE INDEX` for an index of a table.
+    /// `CREATE INDEX`.
     pub fn create_index(self, table: &Table, index: &Index) -> String {
         let unique = if index.unique { "UNIQUE " } else { "" };
         let (name, on) = (self.quote(&index.name), self.quote(&table.name));
         let columns = index.columns.iter().map(|column| {
-            format!("{}{}", self.column(table, *column), self.nulls(table, *column, false))
+            format!(
+                "{}{}",
+                self.quote_column(table, *column),
+                self.nulls_clause(table, *column, false)
+            )
         });
-        format!("CREATE {unique}INDEX {name} ON {on} ({})", join(columns))
+        format!("CREATE {unique}INDEX {name} ON {on} ({})", join_parts(columns))
     }
 
-    /// The indexes of a table in the words of MySQL's `ALTER TABLE`, which builds all of them in
-    /// one pass over the rows.
+    /// The indexes for MySQL's `ALTER TABLE`, which builds all of them in one pass over the rows.
     pub fn add_indexes(self, table: &Table) -> Vec<String> {
         let add = |index: &Index| {
             let unique = if index.unique { "UNIQUE " } else { "" };
-            let (name, columns) = (self.quote(&index.name), self.names(table, &index.columns));
+            let (name, columns) =
+                (self.quote(&index.name), self.quote_columns(table, &index.columns));
             format!("ADD {unique}INDEX {name} ({columns})")
         };
         table.indexes.iter().map(add).collect()
     }
 
-    /// `DROP INDEX` for an index of a table.
+    /// `DROP INDEX`.
     pub fn drop_index(self, table: &Table, index: &Index) -> String {
         let name = self.quote(&index.name);
         match self {
@@ -245,8 +280,8 @@ impl Dialect {
         }
     }
 
-    /// Has the planner's statistics of a table collected.
-    pub fn analyze(self, table: &Table) -> String {
+    /// Collects the planner's statistics.
+    pub fn analyze_text(self, table: &Table) -> String {
         let table = self.quote(&table.name);
         match self {
             Self::Sqlite | Self::Postgres => format!("ANALYZE {table}"),
@@ -254,9 +289,9 @@ impl Dialect {
         }
     }
 
-    /// Queries that read all rows of a table, with their long texts, and all entries of its indexes.
-    /// Left alone, a planner counts rows by the smallest index, so each is named; PostgreSQL has no
-    /// word for that, and gets the rows alone.
+    /// Queries that read all rows with their long texts, and all index entries. A planner counts
+    /// rows by the smallest index, so each is named; PostgreSQL has no word for that, and gets the
+    /// rows alone.
     pub fn read_all(self, table: &Table) -> Vec<String> {
         let name = self.quote(&table.name);
         let long = table.columns.iter().filter(|column| column.kind.is_long());
@@ -279,15 +314,12 @@ impl Dialect {
     }
 
     /// `INSERT` of a whole row.
-    pub fn insert(self, table: &Table) -> String {
+    pub fn insert_text(self, table: &Table) -> String {
         StatementText::new(self, table).insert()
     }
 
-    /// The text of a statement.
-    ///
-    /// # Errors
-    /// [`crate::Error::Usage`] for a statement that means nothing.
-    pub fn statement(self, schema: &Schema, action: &Action) -> Result<String> {
+    /// A statement's text.
+    pub fn statement_text(self, schema: &Schema, action: &Action) -> Result<String> {
         let text = |table: usize| StatementText::new(self, &schema.tables[table]);
         Ok(match action {
             Action::Read(read) => text(read.table).read(read)?,
@@ -295,7 +327,20 @@ impl Dialect {
             Action::Upsert { table } => text(*table).insert_or_replace(),
             Action::Update { table, set, only_if } => text(*table).update(set, only_if)?,
             Action::Delete { table } => text(*table).delete(),
+            Action::Sql(text) => match self {
+                Self::Sqlite => text.sqlite.clone(),
+                Self::MySql => text.mysql.clone(),
+                Self::Postgres => text.postgres.clone(),
+            },
         })
+    }
+}
+
+/// What SQLite has computed of decimals, as a decimal.
+fn round_expression(kind: Type, expression: String) -> String {
+    match kind {
+        Type::Decimal { scale, .. } => format!("ROUND({expression}, {scale})"),
+        _ => expression,
     }
 }
 
@@ -303,6 +348,6 @@ fn is_one_integer(table: &Table) -> bool {
     matches!(table.key[..], [column] if table.columns[column].kind == Type::Int)
 }
 
-fn join(parts: impl Iterator<Item = String>) -> String {
+fn join_parts(parts: impl Iterator<Item = String>) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }

@@ -1,9 +1,10 @@
 //! SQLite, in its write-ahead-log mode.
 //!
-//! A session is a connection of its own with every statement prepared. SQLite lets one
-//! transaction write at a time, and one that finds another at work polls and sleeps; an
-//! application that embeds it therefore queues its writers itself, and so does this: a writing
+//! A session is a connection with every statement prepared. One transaction writes at a time;
+//! another one would poll and sleep, so an application queues its writers itself: here a writing
 //! transaction waits at a gate before it begins.
+
+#![allow(missing_docs)]
 
 use std::fs::File;
 use std::path::{Path as FilePath, PathBuf};
@@ -18,7 +19,8 @@ use rusqlite::{Connection, ErrorCode, ffi};
 
 use crate::gate::TicketLock;
 use crate::sql::Dialect;
-use crate::statement::{Action, Stored, Yield};
+use crate::sql::session::{SqlSession, SqlStatements};
+use crate::statement::Action;
 use crate::{
     Database, DatabaseAddress, Debt, Durability, Engine, EngineCache, EngineDescription,
     EngineHome, Error, Least, Loader, OpenTerms, PaymentSignature, Promise, Result, Schema,
@@ -28,37 +30,37 @@ use crate::{
 mod client;
 mod log;
 mod prepared;
+mod rights;
 mod settings;
 #[cfg(test)]
 mod tests;
 
-use client::SqliteSession;
+use client::SqliteClient;
 use log::WriteAheadLog;
-use prepared::{SqliteConnection, prepare};
+use prepared::{SqliteConnection, prepare_statement, prepare_statements, prepare_texts};
+use rights::SqliteRights;
 
 const SQL: Dialect = Dialect::Sqlite;
 
-/// The file in the database's directory; SQLite puts its log and its shared memory beside it.
 const FILE: &str = "database.sqlite";
 
-/// How long a session waits for a lock that the gate does not guard: a checkpoint's, a recovery's.
+/// The limit for locks that the gate does not guard: a checkpoint's, a recovery's.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long a drain waits for the last reader, or for a checkpoint that is under way.
+/// The limit for the last reader, or for a checkpoint that is under way.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(60);
 
-/// The counter of what sessions did not find in their caches (`SQLITE_DBSTATUS_CACHE_MISS`,
+/// What sessions did not find in their caches (`SQLITE_DBSTATUS_CACHE_MISS`,
 /// sqlite.org/c3ref/c_dbstatus_options.html).
 const MISSES: &str = "pages not in a session's cache";
 
-/// What a session prepares after the declared statements, in this order.
+/// Prepared after the declared statements, in this order.
 const CONTROL: [&str; 4] = ["BEGIN", "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"];
 const BEGIN_READ: usize = 0;
 const BEGIN_WRITE: usize = 1;
 const COMMIT: usize = 2;
 const ROLLBACK: usize = 3;
 
-/// The engine `sqlite`.
 pub struct Sqlite;
 
 /// A checkpoint writes the database's file, which commits leave alone; a turn of the log writes its header of 32
@@ -110,11 +112,11 @@ impl Engine for Sqlite {
     }
 
     fn settings(&self, terms: &OpenTerms) -> Vec<Setting> {
-        settings::settings(terms)
+        settings::list_settings(terms)
     }
 
     fn cache(&self, terms: &OpenTerms) -> Option<EngineCache> {
-        Some(settings::CACHE.cache("cache_size", terms))
+        Some(settings::CACHE.to_cache("cache_size", terms))
     }
 
     fn least_memory(&self, _: u64, _: u64) -> Option<Least> {
@@ -136,9 +138,9 @@ impl Engine for Sqlite {
     }
 }
 
-/// Opens a connection. Plans are kept as they are prepared: with the statistics that `ANALYZE`
-/// collects, SQLite would otherwise prepare a statement again whenever a parameter changes.
-fn connect(path: &FilePath, synchronous: &str) -> Result<Connection> {
+/// Plans stay as they are prepared: with the statistics of `ANALYZE`, SQLite would prepare a
+/// statement again whenever a parameter changes.
+fn open_connection(path: &FilePath, synchronous: &str) -> Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(PATIENCE)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -147,8 +149,8 @@ fn connect(path: &FilePath, synchronous: &str) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Creates the tables and indexes, all at once; the file's user version says that it was done.
-fn create(connection: &mut Connection, schema: &Schema) -> Result<()> {
+/// All at once; the file's user version says that it was done.
+fn create_schema(connection: &mut Connection, schema: &Schema) -> Result<()> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if version != 0 {
         return Ok(());
@@ -166,7 +168,7 @@ fn create(connection: &mut Connection, schema: &Schema) -> Result<()> {
 
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
-        let Some(failure) = error.sqlite_error() else { return Self::engine(error) };
+        let Some(failure) = error.sqlite_error() else { return Self::from_engine(error) };
         match (failure.code, failure.extended_code) {
             (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => {
                 Self::Conflict(error.to_string())
@@ -177,49 +179,50 @@ impl From<rusqlite::Error> for Error {
                 | ffi::SQLITE_CONSTRAINT_ROWID
                 | ffi::SQLITE_CONSTRAINT_UNIQUE,
             ) => Self::Duplicate(error.to_string()),
-            _ => Self::engine(error),
+            _ => Self::from_engine(error),
         }
     }
 }
 
-/// What a session must know of a statement beside its text.
 #[derive(Clone, Copy)]
 enum SqlitePlan {
     Read { width: usize },
     Insert { key: usize },
     Change,
+    Written { writes: bool },
 }
 
-fn plan(schema: &Schema, action: &Action) -> SqlitePlan {
-    match action {
-        Action::Read(read) => SqlitePlan::Read {
-            width: match &read.yields {
-                Yield::Columns(columns) => columns.len(),
-                Yield::Sum(_) | Yield::Count(_) | Yield::Distinct(_) | Yield::Sorted(_) => 1,
-            },
-        },
-        Action::Insert { table } => SqlitePlan::Insert { key: schema.tables[*table].key[0] },
-        Action::Upsert { .. } | Action::Update { .. } | Action::Delete { .. } => SqlitePlan::Change,
+impl SqlitePlan {
+    fn writes(self) -> bool {
+        match self {
+            Self::Read { .. } => false,
+            Self::Insert { .. } | Self::Change => true,
+            Self::Written { writes } => writes,
+        }
     }
 }
 
-/// An open database.
+fn plan_statement(schema: &Schema, action: &Action) -> SqlitePlan {
+    match action {
+        Action::Read(read) => SqlitePlan::Read { width: read.yields.width() },
+        Action::Insert { table } => SqlitePlan::Insert { key: schema.tables[*table].key[0] },
+        Action::Upsert { .. } | Action::Update { .. } | Action::Delete { .. } => SqlitePlan::Change,
+        Action::Sql(text) => SqlitePlan::Written { writes: text.writes },
+    }
+}
+
 struct SqliteDatabase {
     path: PathBuf,
     schema: Schema,
     terms: OpenTerms,
-    /// The declared statements, then [`CONTROL`].
-    texts: Vec<String>,
-    plans: Vec<SqlitePlan>,
-    stored: Vec<Stored>,
+    /// The texts of [`CONTROL`] follow those of the declared ones.
+    statements: SqlStatements<SqlitePlan>,
     gate: TicketLock,
-    /// How many sessions there are: they share the cache.
+    /// Sessions share the cache's promised bytes.
     sessions: AtomicUsize,
-    /// Pages that sessions which have ended did not find in their caches.
     misses: AtomicU64,
-    /// Run until they are dropped.
     checkpoints: Option<Checkpoints>,
-    /// Keeps the log in place while sessions come and go, and drains and checks.
+    /// Keeps the log in place while sessions come and go; drains and checks.
     keeper: Mutex<Connection>,
     log: WriteAheadLog,
     /// For syncing. Closed last: POSIX drops all of a process's locks on a file with the first of
@@ -237,20 +240,22 @@ impl SqliteDatabase {
         schema.validate()?;
         std::fs::create_dir_all(directory)?;
         let path = directory.join(FILE);
-        let mut keeper = connect(&path, "FULL")?;
+        let mut keeper = open_connection(&path, "FULL")?;
         keeper.busy_timeout(DRAIN_PATIENCE)?;
-        create(&mut keeper, schema)?;
-        let texts = statements.iter().map(|statement| SQL.statement(schema, &statement.action));
-        let mut texts = texts.collect::<Result<Vec<_>>>()?;
-        texts.extend(CONTROL.map(String::from));
+        create_schema(&mut keeper, schema)?;
+        let mut statements = SqlStatements::new(SQL, schema, statements, plan_statement)?;
+        if statements.has_written() {
+            statements.prepare_each(|text, written| prepare_statement(&keeper, text, written))?;
+        }
+        statements.texts.extend(CONTROL.map(String::from));
         let checkpoints = match terms.durability {
-            Durability::Relaxed => Some(Checkpoints::start(connect(&path, "NORMAL")?)?),
+            Durability::Relaxed => {
+                Some(Checkpoints::start_checkpoints(open_connection(&path, "NORMAL")?)?)
+            }
             Durability::None | Durability::Strict => None,
         };
         Ok(Self {
-            plans: statements.iter().map(|statement| plan(schema, &statement.action)).collect(),
-            stored: statements.iter().map(|one| Stored::from_action(schema, &one.action)).collect(),
-            texts,
+            statements,
             schema: schema.clone(),
             terms: terms.clone(),
             gate: TicketLock::default(),
@@ -264,13 +269,15 @@ impl SqliteDatabase {
         })
     }
 
-    fn client(&self) -> Result<SqliteSession<'_>> {
-        let statements = prepare(connect(&self.path, self.synchronous())?, &self.texts)?;
+    fn open_client(&self) -> Result<SqlSession<SqliteClient<'_>>> {
+        let mut connection = open_connection(&self.path, self.synchronous_level())?;
+        let rights = SqliteRights::restrict(&mut connection)?;
+        let statements = prepare_statements(connection, &self.statements)?;
         self.sessions.fetch_add(1, Ordering::Relaxed);
-        Ok(SqliteSession::new(self, statements))
+        Ok(SqlSession::new(SqliteClient::new(self, statements, rights)))
     }
 
-    fn synchronous(&self) -> &'static str {
+    fn synchronous_level(&self) -> &'static str {
         match self.terms.durability {
             Durability::None => "OFF",
             Durability::Relaxed => "NORMAL",
@@ -281,37 +288,40 @@ impl SqliteDatabase {
 
 impl Database for SqliteDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(self.client()?))
+        Ok(Box::new(self.open_client()?))
     }
 
     fn load(&self, table: usize) -> Result<Box<dyn Loader + '_>> {
-        let connection = connect(&self.path, "OFF")?;
-        set_cache(&connection, settings::CACHE.bytes(&self.terms))?;
+        let connection = open_connection(&self.path, "OFF")?;
+        set_cache(&connection, settings::CACHE.cache_bytes(&self.terms))?;
         let table = &self.schema.tables[table];
         connection.execute_batch("BEGIN IMMEDIATE")?;
         for index in &table.indexes {
             connection.execute_batch(&SQL.drop_index(table, index))?;
         }
-        Ok(Box::new(SqliteLoader { insert: prepare(connection, &[SQL.insert(table)])?, table }))
+        Ok(Box::new(SqliteLoader {
+            insert: prepare_texts(connection, &[SQL.insert_text(table)])?,
+            table,
+        }))
     }
 
     fn drain(&self) -> Result<()> {
         let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
-        let _pass = self.gate.enter();
+        let _pass = self.gate.wait_in_line();
         let failure = self.checkpoints.as_ref().and_then(|every| every.failure.get());
         if let Some(failure) = failure {
-            return Err(Error::engine(format!("a checkpoint failed: {failure}")));
+            return Err(Error::from_engine(format!("a checkpoint failed: {failure}")));
         }
         let start = Instant::now();
         let busy = || keeper.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
-        // Beside a checkpoint that is under way, on a slow disk for long, SQLite does not wait.
+        // SQLite does not wait for a checkpoint that is under way, which takes long on a slow disk.
         while busy()? {
             if start.elapsed() > DRAIN_PATIENCE {
                 return Err(Error::Conflict("a reader keeps the log from being drained".into()));
             }
             thread::sleep(Duration::from_millis(10));
         }
-        // A checkpoint under synchronous=OFF, a load's for one, may have left pages unsynced.
+        // A checkpoint under synchronous=OFF, such as a load's, may have left pages unsynced.
         self.file.sync_all()?;
         File::open(self.path.parent().expect("a file in a directory"))?.sync_all()?;
         Ok(())
@@ -321,15 +331,15 @@ impl Database for SqliteDatabase {
         Some(DatabaseAddress::Files(self.path.clone()))
     }
 
-    /// A session hands its own in when it ends.
+    /// A session hands its misses in when it ends.
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let mut counters = self.log.counters();
+        let mut counters = self.log.read_counters();
         counters.push((MISSES, self.misses.load(Ordering::Relaxed)));
         counters
     }
 
     fn debt(&self) -> Result<Option<Debt>> {
-        self.log.debt().map(Some)
+        self.log.measure_debt().map(Some)
     }
 
     fn writes_back(&self) -> &'static [&'static str] {
@@ -357,25 +367,23 @@ impl Database for SqliteDatabase {
     }
 }
 
-/// Checkpoints once a second, which bounds what `relaxed` may lose: a commit under
-/// `synchronous=NORMAL` is not synced until the log is. A reader that stays in its snapshot holds
-/// up what was committed after it.
+/// One checkpoint a second bounds what `relaxed` may lose: with `synchronous=NORMAL` only a
+/// checkpoint syncs the log. A reader that stays in its snapshot holds up later commits.
 struct Checkpoints {
-    /// Dropped to end the thread.
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
-    /// Why one failed: from then on, more may be lost than was promised.
+    /// Why a checkpoint failed: from then on, more may be lost than promised.
     failure: Arc<OnceLock<String>>,
 }
 
 impl Checkpoints {
-    fn start(connection: Connection) -> Result<Self> {
+    fn start_checkpoints(connection: Connection) -> Result<Self> {
         let (stop, stopped) = mpsc::channel::<()>();
         let failure = Arc::new(OnceLock::new());
         let failed = Arc::clone(&failure);
         let run = move || {
             while stopped.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
-                // A database that is busy says so in a row, and is tried again in a second.
+                // A busy database is no error; it is tried again in a second.
                 let done = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
                 if let Err(error) = done {
                     let _ = failed.set(error.to_string());
@@ -411,10 +419,10 @@ struct SqliteLoader<'a> {
 impl Loader for SqliteLoader<'_> {
     fn row(&mut self, row: &[Value<'_>]) -> Result<()> {
         self.table.fits(row)?;
-        self.insert.execute(0, row).map(|_| ())
+        self.insert.execute(0, &self.table.round_row(row)).map(|_| ())
     }
 
-    /// Builds the indexes by sorting, which is faster than adding rows to them one by one.
+    /// Sorting builds indexes faster than adding rows one by one.
     fn finish(self: Box<Self>) -> Result<()> {
         let connection = self.insert.borrow_owner();
         for index in &self.table.indexes {
@@ -422,6 +430,6 @@ impl Loader for SqliteLoader<'_> {
         }
         connection.execute_batch("COMMIT")?;
         // Without statistics the planner takes all indexes for equally good.
-        Ok(connection.execute_batch(&SQL.analyze(self.table))?)
+        Ok(connection.execute_batch(&SQL.analyze_text(self.table))?)
     }
 }

@@ -1,24 +1,26 @@
-//! Statements, as a workload declares them up front and an engine prepares them once.
+//! Statements, declared by a workload and prepared once by an engine.
 //!
-//! Statements are data, not SQL: an engine that speaks SQL writes its text once, and a key-value
-//! engine makes a plan of it once. They name tables, columns and indexes by their numbers.
+//! Statements are data, not SQL: an SQL engine writes its text once, a key-value engine plans it
+//! once. They name tables, columns and indexes by number.
+
+use std::borrow::Cow;
 
 use crate::schema::Column;
 use crate::{Error, Result, Schema, Value};
 
-/// A bound of a range: whether the value itself belongs to it.
+/// A bound of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RangeBound {
-    /// The value itself belongs to the range.
+    /// The value belongs to the range.
     Inclusive,
     /// It does not.
     Exclusive,
 }
 
-/// In which order a range is read.
+/// The order of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadOrder {
-    /// As the engine likes; for statements whose application does not ask for an order.
+    /// As the engine likes; for applications that ask for no order.
     Any,
     /// By the path's columns, then by the table's key; nulls first.
     Ascending,
@@ -35,76 +37,83 @@ pub enum AccessPath {
     Index(usize),
 }
 
-/// Which part of a path is read.
+/// The part of a path that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadScope {
-    /// The first `equal` columns of the path equal parameters, and the column after them lies
-    /// between two more. No column and no bound: the whole table. A null parameter matches
-    /// nothing, and a null cell lies within no bound.
+    /// The first `equal` columns of the path equal parameters, and the next column lies between two
+    /// more. No column and no bound: the whole table. A null parameter matches nothing, and a null
+    /// cell lies within no bound.
     Range {
-        /// How many leading columns are fixed.
+        /// The number of fixed leading columns.
         equal: usize,
-        /// Whether the next column has a lower bound.
+        /// The next column's lower bound.
         from: Option<RangeBound>,
-        /// Whether the next column has an upper bound.
+        /// The next column's upper bound.
         to: Option<RangeBound>,
     },
-    /// The first column of the path is one of so many parameters; a row is found once even if
-    /// its value is given twice. The order is [`ReadOrder::Any`] and there is no limit.
+    /// The first column is one of this many parameters; a row is found once even if its value is
+    /// given twice. The order is [`ReadOrder::Any`], without a limit.
     Among(usize),
-    /// The first column of the path lies within one of so many ranges, both bounds of each among them; a
-    /// row is found once even if several ranges hold it. A range with a null bound holds nothing. The
-    /// order is [`ReadOrder::Any`] and there is no limit.
+    /// The first column lies within one of this many ranges, each with both bounds included; a row
+    /// is found once. A range with a null bound is empty. The order is [`ReadOrder::Any`], without
+    /// a limit.
     Ranges(usize),
 }
 
-/// A condition on a column, checked on the rows that a path finds.
+/// A condition on the rows that a path finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filter {
-    /// The column, by its number in the table.
+    /// The column's number in the table.
     pub column: usize,
-    /// The column equals one of so many parameters (one: plain equality).
+    /// The column equals one of this many parameters.
     pub any_of: usize,
 }
 
-/// What a read answers with.
+/// The answer of a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Yield {
     /// These columns of each row.
     Columns(Vec<usize>),
-    /// One row with the sum of an integer column, 0 for no rows; nulls count for nothing. A limit
-    /// counts the rows that are summed.
+    /// The sum of a column of numbers; nulls don't count, no rows give 0. A limit counts the rows
+    /// summed. Only engines with SQL add fractions.
     Sum(usize),
-    /// One row with the number of values of a column, 0 for no rows; nulls don't count. A limit counts
-    /// the rows that are looked at.
+    /// The number of non-null values of a column. A limit counts the rows looked at.
     Count(usize),
-    /// The distinct values of a column, ascending, one a row; null is one of them, the first. A
-    /// limit counts the rows that are looked at.
+    /// The distinct values of a column, ascending, null first. A limit counts the rows looked at.
     Distinct(usize),
-    /// The values of a column, ascending, one a row, equal ones each; nulls come first. A limit counts
-    /// the rows that are looked at.
+    /// All values of a column, ascending, nulls first. A limit counts the rows looked at.
     Sorted(usize),
+}
+
+impl Yield {
+    /// The number of columns of the answer.
+    pub fn width(&self) -> usize {
+        match self {
+            Self::Columns(columns) => columns.len(),
+            Self::Sum(_) | Self::Count(_) | Self::Distinct(_) | Self::Sorted(_) => 1,
+        }
+    }
 }
 
 /// A read of one table along one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableRead {
-    /// The table, by its number.
+    /// The table's number.
     pub table: usize,
     /// The path.
     pub path: AccessPath,
-    /// Which part of the path.
+    /// The part of the path.
     pub scope: ReadScope,
     /// Conditions on the rows found; all must hold.
     pub filters: Vec<Filter>,
     /// The order of the rows.
     pub order: ReadOrder,
-    /// At most so many rows, counted after the filters.
+    /// The most rows, after the filters.
     pub limit: Option<u32>,
-    /// What is answered.
+    /// The answer.
     pub yields: Yield,
-    /// Whether the transaction means to write what it reads here: nobody else may change these
-    /// rows before it ends, or it ends in a conflict. Only in a writing transaction.
+    /// Whether the transaction will write these rows: nobody else may change them before it ends,
+    /// or it ends in a conflict. Only in a writing transaction.
     pub for_update: bool,
 }
 
@@ -113,37 +122,37 @@ pub struct TableRead {
 pub enum Set {
     /// The column becomes the parameter.
     To(usize),
-    /// The parameter, an integer, is added to the column; a null stays a null.
+    /// Adds a parameter to a number; a null stays null. Only engines with SQL add to fractions.
     Add(usize),
 }
 
 /// A statement and the order of its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Reads rows. Parameters: the equal values (or the list), the lower bound, the upper bound (or
-    /// both bounds of each range), then the filters' values in their order.
+    /// Reads rows. Parameters: the equal values (or the list), lower bound, upper bound (or both
+    /// bounds of each range), then the filters' values.
     Read(TableRead),
-    /// Adds a row; answers with one row of one cell, the value of the key's first column.
-    /// Parameters: every column in order; null for a generated key.
+    /// Adds a row; answers with one cell: the key's first column. Parameters: every column in
+    /// order; null for a generated key.
     Insert {
         /// The table.
         table: usize,
     },
-    /// Adds a row, or replaces the row of the same key. A clash with another row in a unique
-    /// index is an [`crate::Error::Duplicate`]. Parameters: every column in order; the key
-    /// is given, and a generated one was given out before.
+    /// Adds a row, or replaces the row of the same key. A clash with another row in a unique index
+    /// is an [`crate::Error::Duplicate`]. Parameters: every column in order; a generated key was
+    /// given out before.
     Upsert {
         /// The table.
         table: usize,
     },
-    /// Changes the row of a key, if there is one and the filters hold. Never changes key
-    /// columns. Parameters: a value a set column, the key, then the filters' values.
+    /// Changes the row of a key, if there is one and the filters hold; never key columns.
+    /// Parameters: a value per set column, the key, then the filters' values.
     Update {
         /// The table.
         table: usize,
-        /// What is set.
+        /// The changes of columns.
         set: Vec<Set>,
-        /// Conditions on the row as it was before.
+        /// Conditions on the row before the change.
         only_if: Vec<Filter>,
     },
     /// Removes the row of a key, if there is one. Parameters: the key.
@@ -151,22 +160,59 @@ pub enum Action {
         /// The table.
         table: usize,
     },
+    /// What no other action says, for engines with SQL. It answers with rows of as many columns as
+    /// the engine says when it prepares it, and the session returns their number; a statement
+    /// without columns changes rows, and the session returns how many the engine counts.
+    Sql(SqlText),
 }
 
-/// The parameters of a statement that columns are to hold, for a session to check before an engine
-/// is asked that would take more, or say no in words of its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored(Vec<Assignment>);
+impl Action {
+    /// Whether it may change rows.
+    pub fn writes(&self) -> bool {
+        match self {
+            Self::Read(_) => false,
+            Self::Sql(text) => text.writes,
+            Self::Insert { .. }
+            | Self::Upsert { .. }
+            | Self::Update { .. }
+            | Self::Delete { .. } => true,
+        }
+    }
+}
 
-/// A parameter, by its number, and the column that is to hold it.
+/// A statement in SQL that no other action can say. Its parameters are positional: each occurrence
+/// has its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SqlText {
+    /// For SQLite, with `?`.
+    pub sqlite: String,
+    /// For MySQL and MariaDB, with `?`.
+    pub mysql: String,
+    /// For PostgreSQL, with `$1`, `$2` and so on.
+    pub postgres: String,
+    /// Where it was written, as file:line; refusals begin with it.
+    pub place: String,
+    /// Why it is no other action: "a join".
+    pub why: String,
+    /// Whether it may change rows.
+    pub writes: bool,
+    /// How many parameters it takes.
+    pub parameters: usize,
+}
+
+/// The parameters that columns are to hold. A session checks them before it asks an engine that
+/// would take more, or refuse in its own words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnAssignments(Vec<Assignment>);
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Assignment {
     parameter: usize,
     column: Column,
 }
 
-impl Stored {
-    /// The stored parameters of an insert, an upsert or an update; other statements have none.
+impl ColumnAssignments {
+    /// For an insert, an upsert or an update; empty for other statements.
     pub fn from_action(schema: &Schema, action: &Action) -> Self {
         let place = |table: usize, parameter, column: usize| Assignment {
             parameter,
@@ -192,14 +238,26 @@ impl Stored {
                 });
                 to.collect()
             }
-            Action::Read(_) | Action::Delete { .. } => Vec::new(),
+            Action::Read(_) | Action::Delete { .. } | Action::Sql(_) => Vec::new(),
         })
     }
 
-    /// Checks that their columns can hold the parameters of a call, all of which are given.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for one that its column can't hold, or that is missing.
+    /// The parameters as their columns hold them, for an engine that doesn't round decimals by itself.
+    pub(crate) fn round_parameters<'p, 'v>(
+        &self,
+        parameters: &'p [Value<'v>],
+    ) -> Cow<'p, [Value<'v>]> {
+        if !self.0.iter().any(|it| it.column.kind.is_fractional()) {
+            return parameters.into();
+        }
+        let mut rounded = parameters.to_vec();
+        for Assignment { parameter, column } in &self.0 {
+            rounded[*parameter] = column.kind.round_value(rounded[*parameter]);
+        }
+        rounded.into()
+    }
+
+    /// Checks the parameters of a call.
     pub fn fits(&self, parameters: &[Value<'_>]) -> Result<()> {
         self.0.iter().try_for_each(|Assignment { parameter, column }| {
             match parameters.get(*parameter) {
@@ -213,20 +271,20 @@ impl Stored {
 /// A named statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
-    /// What a reader of a trace calls it.
+    /// Its name in traces.
     pub name: String,
     /// What it does.
     pub action: Action,
 }
 
 impl TableRead {
-    /// Reads the row of one key, given in full.
+    /// Reads the row of one whole key.
     pub fn by_key(table: usize, key_columns: usize, columns: &[usize]) -> Self {
-        Self::range(table, AccessPath::Key, key_columns, columns)
+        Self::by_prefix(table, AccessPath::Key, key_columns, columns)
     }
 
-    /// Reads the rows whose first `equal` columns of the path equal the parameters, in any order.
-    pub fn range(table: usize, path: AccessPath, equal: usize, columns: &[usize]) -> Self {
+    /// Reads rows whose first `equal` columns of the path equal the parameters, in any order.
+    pub fn by_prefix(table: usize, path: AccessPath, equal: usize, columns: &[usize]) -> Self {
         Self {
             table,
             path,
@@ -241,8 +299,8 @@ impl TableRead {
 }
 
 impl ReadScope {
-    /// The number of parameters that the scope takes.
-    pub fn parameters(&self) -> usize {
+    /// The number of parameters.
+    pub fn count_parameters(&self) -> usize {
         match self {
             ReadScope::Range { equal, from, to } => {
                 equal + usize::from(from.is_some()) + usize::from(to.is_some())
@@ -253,7 +311,7 @@ impl ReadScope {
     }
 }
 
-/// The number of parameters of some filters.
+/// The number of parameters of filters.
 pub fn filter_parameters(filters: &[Filter]) -> usize {
     filters.iter().map(|filter| filter.any_of).sum()
 }

@@ -1,35 +1,85 @@
-//! What a server that somebody else runs is found to be, over one connection, before anything is
-//! loaded. Nothing on it is changed.
+//! Examines an external server over one connection, before anything is loaded. Nothing on it is
+//! changed.
 
-use crate::external::Secret;
+use std::sync::OnceLock;
+
+use crate::external::{Password, Secret};
 use crate::sql::MADE_BY;
-use crate::{Durability, Error};
+use crate::{Durability, Error, OpenTerms};
 
-/// What a server is found to be.
+/// The facts about a database from its URL, and about its server once it was asked.
+pub(crate) struct UrlDatabase {
+    /// The URL without its password.
+    pub name: &'static str,
+    secret: Option<Secret>,
+    url_has_it: bool,
+    survey: OnceLock<ServerSurvey>,
+}
+
+impl UrlDatabase {
+    pub fn new(name: String, secret: Option<Secret>, url_has_it: bool) -> Self {
+        Self { name: String::leak(name), secret, url_has_it, survey: OnceLock::new() }
+    }
+
+    pub fn password(&self) -> Password {
+        match &self.secret {
+            None => Password::Missing,
+            Some(_) if self.url_has_it => Password::Url,
+            Some(_) => Password::Kept,
+        }
+    }
+
+    pub fn survey(&self, ask: impl FnOnce() -> ServerSurvey) -> &ServerSurvey {
+        self.survey.get_or_init(|| ask().without_password(self.secret.as_ref()))
+    }
+}
+
+/// The user's setting that allows a database with tables that bakeoff made.
+pub(crate) const REUSE: (&str, &str) = ("reuse", "yes");
+
+/// What to do with tables that bakeoff made earlier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LeftoverPolicy {
+    Keep,
+    /// Use them if they match the schema; else drop them.
+    Reuse,
+    Refuse,
+}
+
+impl LeftoverPolicy {
+    pub fn from_terms(terms: &OpenTerms) -> Self {
+        let reuses = terms.settings.iter().any(|(name, value)| (&**name, &**value) == REUSE);
+        if reuses { Self::Reuse } else { Self::Refuse }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ServerSurvey {
-    /// Its version, as it says it.
     pub version: String,
-    /// The levels of durability that its settings don't give, and why.
     pub lacks: Vec<(Durability, String)>,
-    /// What keeps bakeoff from working with it, each with its remedy.
     pub problems: Vec<String>,
-    /// The tables in its database that are in the way, each group with its remedy.
     pub tables: ObstructingTables,
 }
 
-/// What is in the way in a database.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ObstructingTables {
-    /// Tables that are not bakeoff's.
     pub others: Option<String>,
-    /// Tables of bakeoff's own making: they may be dropped when that is meant.
     pub ours: Option<String>,
 }
 
+impl ObstructingTables {
+    /// `count` is the number of tables; `others` are the names of those that bakeoff didn't make.
+    pub fn new<'a>(count: usize, others: impl Iterator<Item = &'a str>) -> Self {
+        let others = refuse_others(others).err().map(explain_obstacle);
+        let ours =
+            (others.is_none() && count > 0).then(|| explain_obstacle(self::leftovers_error(count)));
+        Self { others, ours }
+    }
+}
+
 impl ServerSurvey {
-    /// The same without a password that the server was told, wherever it says it.
-    pub fn without(mut self, password: Option<&Secret>) -> Self {
+    /// Hides a password that the server received, wherever it repeats it.
+    pub fn without_password(mut self, password: Option<&Secret>) -> Self {
         let Some(password) = password else { return self };
         let tables = [&mut self.tables.others, &mut self.tables.ours];
         let lacks = self.lacks.iter_mut().map(|(_, why)| why);
@@ -40,14 +90,13 @@ impl ServerSurvey {
         self
     }
 
-    /// Whether a level is given.
-    pub fn gives(&self, durability: Durability) -> Result<(), String> {
+    pub fn check_level(&self, durability: Durability) -> Result<(), String> {
         let why = self.lacks.iter().find(|(level, _)| *level == durability);
         why.map_or(Ok(()), |(_, why)| Err(why.clone()))
     }
 
-    /// What stands in the way; tables of bakeoff's own making do unless their `reuse` is meant.
-    pub fn ready(&self, reuse: bool) -> Result<(), Vec<String>> {
+    /// The obstacles; with `reuse`, tables that bakeoff made are none.
+    pub fn check_ready(&self, reuse: bool) -> Result<(), Vec<String>> {
         let ours = self.tables.ours.iter().filter(|_| !reuse);
         let problems = self.problems.iter().chain(&self.tables.others).chain(ours);
         let problems: Vec<String> = problems.cloned().collect();
@@ -55,33 +104,31 @@ impl ServerSurvey {
     }
 }
 
-/// The levels of durability that a server does not give, as `confirm` finds.
-pub(crate) fn lacks(
+pub(crate) fn find_lacking_levels(
     mut confirm: impl FnMut(Durability) -> crate::Result<()>,
 ) -> Vec<(Durability, String)> {
     let levels = Durability::ALL.into_iter();
-    levels.filter_map(|level| Some((level, words(confirm(level).err()?)))).collect()
+    levels.filter_map(|level| Some((level, explain_obstacle(confirm(level).err()?)))).collect()
 }
 
-/// What stands in the way, as a user is told.
-pub(crate) fn words(error: Error) -> String {
+pub(crate) fn explain_obstacle(error: Error) -> String {
     match error {
         Error::Usage(what) => what,
         other => other.to_string(),
     }
 }
 
-/// Why so many tables, `first` among them, keep a database from being used: they are somebody's.
-pub(crate) fn others(count: usize, first: &str) -> Error {
-    let tables = match count {
+/// Refuses a database with `others`: the names of tables that bakeoff didn't make.
+pub(crate) fn refuse_others<'a>(mut others: impl Iterator<Item = &'a str>) -> crate::Result<()> {
+    let Some(first) = others.next() else { return Ok(()) };
+    let tables = match 1 + others.count() {
         1 => format!("a table that is not {MADE_BY}, {first}"),
-        _ => format!("{count} tables that are not {MADE_BY}, {first} for one"),
+        count => format!("{count} tables that are not {MADE_BY}, {first} for one"),
     };
-    Error::Usage(format!("the database holds {tables}: name an empty database of its own"))
+    Err(Error::Usage(format!("the database holds {tables}: name an empty database of its own")))
 }
 
-/// Why so many tables of bakeoff's own are in the way.
-pub(crate) fn ours(count: usize) -> Error {
+pub(crate) fn leftovers_error(count: usize) -> Error {
     let tables = match count {
         1 => "a table that was".to_owned(),
         _ => format!("{count} tables that were"),

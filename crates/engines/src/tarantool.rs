@@ -1,9 +1,12 @@
-//! Tarantool: a private server for each database, with its tables in memory (memtx) or on disk (vinyl).
+//! Tarantool: a private server for each database, with its tables in memory (memtx) or on disk
+//! (vinyl).
 //!
-//! Tables, rows and indexes are key spaces of the layer that LMDB and fjall have, too; each is a space of
-//! Tarantool's. Version 2.6 has no transaction over several requests, so the functions in `memtx.lua` and
-//! `vinyl.lua` keep them: what a transaction reads is as it was when the transaction began, its writes wait
-//! in the session, and its commit is one call that fails where something has changed that it read.
+//! Tables, rows and indexes are key spaces, as for LMDB and fjall; each is a space of Tarantool.
+//! Version 2.6 has no transaction over several requests, so the functions in `memtx.lua` and
+//! `vinyl.lua` keep them: a transaction reads the state at its begin, its writes wait in the
+//! session, and its commit is one call that fails if something that it read has changed.
+
+#![allow(missing_docs)]
 
 use std::path::Path;
 
@@ -12,10 +15,11 @@ use crate::options::{EngineOption, EngineOptions};
 use crate::served::EngineServer;
 use crate::{
     Database, Durability, Engine, EngineCache, EngineDescription, EngineHome, Error, Least,
-    OpenTerms, PaymentSignature, Promise, Result, Schema, Setting, SettingStanding, Statement,
+    OpenTerms, PaymentSignature, Promise, Result, Runs, Schema, Setting, SettingStanding,
+    Statement,
 };
 
-use settings::settings;
+use settings::list_settings;
 use storage::{LoggedStorage, TarantoolStorage};
 use store::TarantoolStore;
 
@@ -35,22 +39,19 @@ mod store;
 mod tests;
 mod transaction;
 
-/// A private server with its tables in one storage engine.
 pub struct Tarantool {
     served: EngineServer,
     logged: LoggedStorage,
 }
 
-/// The engine `tarantool:memtx`.
 pub static MEMTX: Tarantool = Tarantool {
-    served: EngineServer::usual("tarantool:memtx", &server::MEMTX),
-    logged: LoggedStorage::usual(TarantoolStorage::Memtx),
+    served: EngineServer::from_program("tarantool:memtx", &server::MEMTX),
+    logged: LoggedStorage::from_storage(TarantoolStorage::Memtx),
 };
 
-/// The engine `tarantool:vinyl`.
 pub static VINYL: Tarantool = Tarantool {
-    served: EngineServer::usual("tarantool:vinyl", &server::VINYL),
-    logged: LoggedStorage::usual(TarantoolStorage::Vinyl),
+    served: EngineServer::from_program("tarantool:vinyl", &server::VINYL),
+    logged: LoggedStorage::from_storage(TarantoolStorage::Vinyl),
 };
 
 impl Engine for Tarantool {
@@ -74,6 +75,10 @@ impl Engine for Tarantool {
         self.served.version()
     }
 
+    fn statement_check(&self) -> Option<Runs> {
+        Some(kv::check_statement)
+    }
+
     fn options(&self) -> Vec<EngineOption> {
         self.logged.storage.options()
     }
@@ -83,39 +88,43 @@ impl Engine for Tarantool {
         name: &'static str,
         options: &EngineOptions,
     ) -> std::result::Result<Box<dyn Engine>, String> {
-        let (logged, options) = self.logged.with(options);
-        let served = self.served.with(name, &options, storage::stands_for)?;
+        let (logged, options) = self.logged.with_options(options);
+        let served = self.served.with_options(name, &options, storage::stands_for)?;
         Ok(Box::new(Self { served, logged }))
     }
 
     fn available(&self) -> std::result::Result<(), String> {
-        self.served.program().map(drop)
+        self.served.find_program().map(drop)
     }
 
-    fn ready(&self, own: &[(String, String)], _: bool) -> std::result::Result<(), Vec<String>> {
-        let fair = |terms: &OpenTerms| settings(self.logged, terms);
+    fn check_ready(
+        &self,
+        own: &[(String, String)],
+        _: bool,
+    ) -> std::result::Result<(), Vec<String>> {
+        let fair = |terms: &OpenTerms| list_settings(self.logged, terms);
         let tried = self.available().and_then(|()| self.served.try_settings(own, fair));
         tried.map_err(|why| vec![why])
     }
 
-    fn gives(&self, durability: Durability) -> std::result::Result<(), String> {
+    fn check_level(&self, durability: Durability) -> std::result::Result<(), String> {
         let promises = self.logged.promises();
         match promises.iter().find(|it| it.durability == durability) {
             Some(Promise { settings: None, source, .. }) => {
                 Err(format!("it has no such level: {source}"))
             }
-            _ => self.keeps(durability, &[]),
+            _ => self.check_user_settings(durability, &[]),
         }
     }
 
-    fn keeps(
+    fn check_user_settings(
         &self,
         durability: Durability,
         own: &[(String, String)],
     ) -> std::result::Result<(), String> {
         let terms = OpenTerms { settings: own.to_vec(), ..OpenTerms::new(durability) };
-        let fair = settings(self.logged, &terms);
-        self.served.keeps(&terms, &fair, |_, _| Ok(()))
+        let fair = list_settings(self.logged, &terms);
+        self.served.check_user_settings(&terms, &fair, |_, _| Ok(()))
     }
 
     fn loads_at(&self) -> Option<Durability> {
@@ -131,19 +140,19 @@ impl Engine for Tarantool {
     }
 
     fn settings(&self, terms: &OpenTerms) -> Vec<Setting> {
-        let mut told = self.served.settings(settings(self.logged, terms), terms);
-        told.push(settings::transactions(self.logged.storage));
+        let mut told = self.served.replace_settings(list_settings(self.logged, terms), terms);
+        told.push(settings::transactions_setting(self.logged.storage));
         told
     }
 
     fn cache(&self, terms: &OpenTerms) -> Option<EngineCache> {
-        (self.logged.storage == TarantoolStorage::Vinyl).then(|| settings::cache(terms))
+        (self.logged.storage == TarantoolStorage::Vinyl).then(|| settings::vinyl_cache(terms))
     }
 
-    /// What memtx holds has to be in its memory; vinyl's least was not measured.
+    /// memtx has to hold the data in memory; vinyl's least was not measured.
     fn least_memory(&self, rows: u64, entries: u64) -> Option<Least> {
         let is_known = self.logged.storage == TarantoolStorage::Memtx && self.served.is_usual();
-        is_known.then(|| settings::least(rows, entries))
+        is_known.then(|| settings::least_memory(rows, entries))
     }
 
     fn is_log(&self, file: &Path) -> bool {
@@ -158,11 +167,12 @@ impl Engine for Tarantool {
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
         schema.validate()?;
-        self.gives(terms.durability).map_err(Error::Usage)?;
-        self.keeps(terms.durability, &terms.settings).map_err(Error::Usage)?;
-        let names = kv::spaces(schema);
-        let server = self.served.start(directory, terms, settings(self.logged, terms))?;
+        self.check_level(terms.durability).map_err(Error::Usage)?;
+        self.check_user_settings(terms.durability, &terms.settings).map_err(Error::Usage)?;
+        let names = kv::list_spaces(schema);
+        let server =
+            self.served.start_server(directory, terms, list_settings(self.logged, terms))?;
         let store = TarantoolStore::new(self.logged, server, directory, terms.durability, &names)?;
-        kv::open(directory, store, schema, statements)
+        kv::open_tables(directory, store, schema, statements)
     }
 }

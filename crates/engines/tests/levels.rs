@@ -6,10 +6,11 @@ use std::process::Command;
 
 use bakeoff_engines::schema::{Schema, Table, Type};
 use bakeoff_engines::statement::{Action, Statement};
+use bakeoff_engines::{DEFAULT, Declared};
 use bakeoff_engines::{
-    Durability, ENGINES, Engine, EngineHome, EngineLevel, OpenTerms, find, find_among, find_with,
+    Durability, ENGINES, Engine, EngineHome, EngineLevel, OpenTerms, find_among, find_level,
+    find_with,
 };
-use bakeoff_factor::{DEFAULT, Declared};
 use proptest::prelude::*;
 
 /// What is said of a level that is wrong.
@@ -20,10 +21,6 @@ fn wrong(level: &str) -> String {
     }
 }
 
-fn name(level: &str) -> &'static str {
-    find_among(ENGINES, level).unwrap_or_else(|said| panic!("{level}: {said}")).about().name
-}
-
 #[test]
 fn a_level_has_one_form() {
     let cases = [
@@ -32,11 +29,13 @@ fn a_level_has_one_form() {
         ("postgres/path=/opt/pg17/work_mem=1MB", "postgres/path=/opt/pg17/work_mem=1MB"),
         ("postgres/path=/opt/Pg=17/x", "postgres/path=/opt/Pg=17/x"),
         ("postgres/some.extension=a/b", "postgres/some.extension=a/b"),
+        ("postgres/work_mem=1MB", "postgres/work_mem=1MB"),
         ("mariadb:innodb/compression=zlib", "mariadb:innodb/compression=zlib"),
     ];
     for (level, canonical) in cases {
-        assert_eq!(name(level), canonical);
-        let engines = [level, canonical].map(|level| find(level).expect("it is right"));
+        let named = find_among(ENGINES, level).map(|engine| engine.about().name);
+        assert_eq!(named.as_deref(), Ok(canonical));
+        let engines = [level, canonical].map(|level| find_level(level).expect("it is right"));
         assert!(std::ptr::addr_eq(engines[0], engines[1]), "{level} is one engine");
     }
 }
@@ -67,6 +66,10 @@ fn what_is_wrong_with_a_level_is_said_with_what_is_valid() {
         ("mariadb:innodb/compression=zlib/innodb_compression_default=OFF", &["two options", "set"]),
         ("sqlite/path=/opt", &["`sqlite` takes no options", "write `sqlite` alone"]),
         ("postgre/jit=off", &["there is no engine `postgre`"]),
+        (
+            "mariadb:aria/compression=zlib",
+            &["has no option `compression`\nit is one of fjall, maria"],
+        ),
     ];
     for (level, parts) in cases {
         let said = wrong(level);
@@ -79,7 +82,7 @@ fn an_engine_without_a_server_takes_only_the_options_that_it_declares() {
     for engine in ENGINES {
         let about = engine.about();
         let takes = about.home == EngineHome::Server;
-        let taken = find(&format!("{}/of_tomorrow=1", about.name)).is_some();
+        let taken = find_level(&format!("{}/of_tomorrow=1", about.name)).is_some();
         assert_eq!(taken, takes, "{}", about.name);
     }
 }
@@ -100,18 +103,18 @@ fn installation(programs: [&str; 2], said: &str) -> tempfile::TempDir {
 }
 
 fn at(engine: &str, folder: &Path) -> &'static dyn Engine {
-    find(&format!("{engine}/path={}", folder.display())).expect("it is right")
+    find_level(&format!("{engine}/path={}", folder.display())).expect("it is right")
 }
 
 #[test]
 fn two_installations_in_one_process_are_two_engines() {
-    let usual = find("postgres").expect("it is registered").version();
+    let usual = find_level("postgres").expect("it is registered").version();
     let programs = ["postgres", "initdb"];
     let [one, other] = ["13.7", "17.2"]
         .map(|version| installation(programs, &format!("postgres (PostgreSQL) {version}")));
     assert_eq!(at("postgres", one.path()).version(), "13.7");
     assert_eq!(at("postgres", other.path()).version(), "17.2");
-    assert_eq!(find("postgres").expect("it is registered").version(), usual);
+    assert_eq!(find_level("postgres").expect("it is registered").version(), usual);
     let old = installation(["mariadbd", "mariadb-install-db"], "mariadbd  Ver 10.5.29-MariaDB");
     let said = at("mariadb:innodb", old.path()).available().expect_err("it is too old");
     assert!(said.contains("10.5.29") && said.contains(old.path().to_str().unwrap()), "{said}");
@@ -123,13 +126,13 @@ fn two_installations_in_one_process_are_two_engines() {
 fn what_a_level_sets_is_the_users_own_and_takes_the_place_of_the_rest() {
     let mut terms = OpenTerms::new(Durability::Strict);
     terms.settings = vec![("work_mem".into(), "1MB".into()), ("jit".into(), "on".into())];
-    let engine = find("postgres/work_mem=5MB/shared_buffers=1MB").expect("it is right");
+    let engine = find_level("postgres/work_mem=5MB/shared_buffers=1MB").expect("it is right");
     let settings = engine.settings(&terms);
     for (name, value) in [("work_mem", "5MB"), ("shared_buffers", "1MB"), ("jit", "on")] {
         let set: Vec<_> = settings.iter().filter(|setting| setting.name == name).collect();
         assert_eq!((set.len(), &*set[0].value, set[0].reason), (1, value, None), "{name}");
     }
-    let compressed = find("mariadb:innodb/compression=zlib").expect("it is right");
+    let compressed = find_level("mariadb:innodb/compression=zlib").expect("it is right");
     let settings = compressed.settings(&OpenTerms::new(Durability::Strict));
     for (name, value) in
         [("innodb_compression_default", "ON"), ("innodb_compression_algorithm", "zlib")]
@@ -142,7 +145,7 @@ fn what_a_level_sets_is_the_users_own_and_takes_the_place_of_the_rest() {
 fn a_compression_is_in_the_settings_of_its_level_and_leaves_what_the_memory_asks_for() {
     let limited = OpenTerms { memory_bytes: Some(512 << 20), ..OpenTerms::new(Durability::Strict) };
     let value = |level: &str, setting: &str| {
-        let settings = find(level).expect("it is right").settings(&limited).into_iter();
+        let settings = find_level(level).expect("it is right").settings(&limited).into_iter();
         let found = settings.filter(|it| it.name == setting).map(|it| it.value);
         let found: Vec<String> = found.collect();
         assert!(found.len() < 2, "{level}: {found:?}");
@@ -180,7 +183,7 @@ fn lmdb_reads_ahead_where_memory_is_unlimited_or_its_level_says_so() {
         ("lmdb/map_read_ahead=on", Some(64 << 20), true),
         ("lmdb/map_read_ahead=off", None, false),
     ] {
-        let engine = find(level).expect("it is right");
+        let engine = find_level(level).expect("it is right");
         let terms = OpenTerms { memory_bytes, ..OpenTerms::new(Durability::Relaxed) };
         let set = engine.settings(&terms).into_iter().find(|it| it.name == "MDB_NORDAHEAD");
         assert_eq!(set.is_none(), ahead, "{level}: {set:?}");
@@ -216,7 +219,7 @@ fn a_cache_is_its_share_of_a_limit_and_the_setting_that_its_engine_gets() {
         ("sqlite", 1000 * MIB, 250 * MIB),
         ("fjall", 1000 * MIB, 250 * MIB),
     ] {
-        let engine = find(level).expect("it is registered");
+        let engine = find_level(level).expect("it is registered");
         let terms = OpenTerms { memory_bytes: Some(limit), ..OpenTerms::new(Durability::Strict) };
         let told = engine.cache(&terms).expect("it keeps one");
         assert_eq!(told.bytes, cache, "{level} of {limit}");
@@ -231,7 +234,7 @@ fn a_cache_is_its_share_of_a_limit_and_the_setting_that_its_engine_gets() {
     for level in
         ["mariadb:innodb", "mariadb:rocksdb", "mariadb:aria", "postgres", "sqlite", "fjall"]
     {
-        let engine = find(level).expect("it is registered");
+        let engine = find_level(level).expect("it is registered");
         let terms = OpenTerms::new(Durability::Strict);
         let told = engine.cache(&terms).expect("it keeps one");
         let settings = engine.settings(&terms);
@@ -240,24 +243,12 @@ fn a_cache_is_its_share_of_a_limit_and_the_setting_that_its_engine_gets() {
         assert!(told.reason.starts_with("256 MiB, "), "{level}: {}", told.reason);
         assert_eq!((told.bytes, told.direct), (256 * MIB, level == "mariadb:innodb"), "{level}");
     }
-    let innodb = find("mariadb:innodb").expect("it is registered");
+    let innodb = find_level("mariadb:innodb").expect("it is registered");
     assert!(!innodb.cache(&OpenTerms::new(Durability::None)).expect("it keeps one").direct);
     // What memtx takes is for the data themselves.
     for level in ["lmdb", "tarantool:memtx"] {
-        let engine = find(level).expect("it is registered");
+        let engine = find_level(level).expect("it is registered");
         assert_eq!(engine.cache(&OpenTerms::new(Durability::Strict)), None, "{level}");
-    }
-}
-
-#[test]
-fn a_level_that_undoes_its_durability_gives_it_not() {
-    let fsync = find("mariadb:innodb/innodb_flush_method=fsync").expect("it is right");
-    assert_eq!(fsync.gives(Durability::Strict), Ok(()));
-    let refused = fsync.gives(Durability::None).expect_err("that is how it never syncs");
-    assert!(refused.contains("innodb_flush_method=fsync"), "{refused}");
-    let never = find("postgres/fsync=off").expect("it is right");
-    for durability in Durability::ALL {
-        never.gives(durability).expect_err("the level sets it");
     }
 }
 
@@ -279,6 +270,7 @@ fn a_setting_of_a_table_that_undoes_a_level_is_refused_as_an_option_is() {
         ("mariadb:innodb", &[("innodb_flush_method", "3")], &LEVELS),
         ("mariadb:innodb", &[("innodb_flush_method", "LittleSync")], &LEVELS),
         ("mariadb:innodb", &[("innodb_flush_method", "O_DSYNC")], &[Durability::None]),
+        ("mariadb:innodb", &[("innodb_flush_method", "fsync")], &[Durability::None]),
         ("mariadb:innodb", &[("innodb_doublewrite", "OFF")], &[]),
         ("mariadb:innodb", &[("log_bin", "ON")], STRICT),
         ("mariadb:innodb", &[("log_bin", "ON"), ("sync_binlog", "0")], STRICT),
@@ -310,19 +302,28 @@ fn a_setting_of_a_table_that_undoes_a_level_is_refused_as_an_option_is() {
     ] {
         let own = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let own: Vec<_> = own.collect();
-        let about = find(engine).expect("it is registered");
-        let given = LEVELS.into_iter().filter(|level| about.gives(*level).is_ok());
-        let found: Vec<_> = given.filter(|level| about.keeps(*level, &own).is_err()).collect();
+        let about = find_level(engine).expect("it is registered");
+        let given = LEVELS.into_iter().filter(|level| about.check_level(*level).is_ok());
+        let found: Vec<_> =
+            given.filter(|level| about.check_user_settings(*level, &own).is_err()).collect();
         assert_eq!(found, refused, "{engine} with {settings:?}");
+        for level in found {
+            let said = about.check_user_settings(level, &own).expect_err("it is refused");
+            assert!(said.contains("your settings "), "{said}");
+        }
         // An option has its name in small letters; one of Tarantool's is an engine's own.
         let [(name, value)] = settings else { continue };
         let is_option = name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
         if is_option && !engine.starts_with("tarantool") {
-            let level = find(&format!("{engine}/{name}={value}")).expect("it is right");
-            let lost: Vec<_> = LEVELS.into_iter().filter(|it| level.gives(*it).is_err()).collect();
+            let level = find_level(&format!("{engine}/{name}={value}")).expect("it is right");
+            let lost: Vec<_> =
+                LEVELS.into_iter().filter(|it| level.check_level(*it).is_err()).collect();
             assert_eq!(lost, refused, "{engine}/{name}={value}");
         }
     }
+    let fsync = find_level("mariadb:innodb/innodb_flush_method=fsync").expect("it is right");
+    let said = fsync.check_level(Durability::None).expect_err("that is how it never syncs");
+    assert!(said.contains("innodb_flush_method=fsync"), "{said}");
 }
 
 #[test]
@@ -335,7 +336,7 @@ fn a_level_with_more_options_is_the_level_that_has_them() {
     ] {
         let engine = with(level, options).unwrap_or_else(|said| panic!("{level}: {said}"));
         assert_eq!(engine.about().name, canonical);
-        assert!(std::ptr::addr_eq(engine, find(canonical).expect("it is right")), "{level}");
+        assert!(std::ptr::addr_eq(engine, find_level(canonical).expect("it is right")), "{level}");
     }
     for (level, option, part) in [
         ("postgres", ("path", "/opt/pg/fsync=off"), "`/fsync=off`, which begins another"),
@@ -360,11 +361,11 @@ fn the_default_of_an_option_is_one_of_its_values_or_the_engines_own() {
 
 #[test]
 fn what_asks_for_trust_in_a_level_is_told() {
-    let read = |level| EngineLevel::read(ENGINES, level).expect("it is right");
+    let read = |level| EngineLevel::from_text(ENGINES, level).expect("it is right");
     let level = read("mariadb:innodb/compression=zlib/path=/opt/db/plugin_load=x");
-    let trusts: Vec<_> = level.trusts().map(|(option, _)| option).collect();
+    let trusts: Vec<_> = level.trusted_options().map(|(option, _)| option).collect();
     assert_eq!(trusts, ["path"]);
-    assert_eq!(level.settings().collect::<Vec<_>>(), [("plugin_load", "x")]);
+    assert_eq!(level.server_settings().collect::<Vec<_>>(), [("plugin_load", "x")]);
 }
 
 prop_compose! {
@@ -382,29 +383,18 @@ proptest! {
     ) {
         let options = options.into_iter().chain(path.map(|path| format!("path={path}")));
         let text = options.fold("postgres".to_owned(), |text, option| text + "/" + &option);
-        let level = EngineLevel::read(ENGINES, &text);
+        let level = EngineLevel::from_text(ENGINES, &text);
         // Where one is twice, or has `:/`.
         prop_assume!(level.is_ok());
         let level = level.unwrap_or_else(|said| panic!("{said}"));
-        let again = EngineLevel::read(ENGINES, &level.name());
-        let again = again.map_err(|said| TestCaseError::fail(format!("{}: {said}", level.name())))?;
-        prop_assert_eq!(again.name(), level.name());
+        let again = EngineLevel::from_text(ENGINES, &level.to_name());
+        let again = again.map_err(|said| TestCaseError::fail(format!("{}: {said}", level.to_name())))?;
+        prop_assert_eq!(again.to_name(), level.to_name());
         prop_assert_eq!(&again.options, &level.options);
         let backwards = level.options.iter().rev().map(|(name, value)| format!("/{name}={value}"));
         let backwards = format!("postgres{}", backwards.collect::<String>());
-        prop_assert_eq!(EngineLevel::read(ENGINES, &backwards).map(|it| it.name()), Ok(level.name()));
+        prop_assert_eq!(EngineLevel::from_text(ENGINES, &backwards).map(|it| it.to_name()), Ok(level.to_name()));
     }
-}
-
-#[test]
-fn an_option_of_another_engine_is_no_setting_of_a_server() {
-    let said = wrong("mariadb:aria/compression=zlib");
-    assert!(
-        said.starts_with("`mariadb:aria` has no option `compression`\nit is one of "),
-        "{said}"
-    );
-    assert!(said.contains("mariadb:innodb"), "{said}");
-    assert_eq!(name("postgres/work_mem=1MB"), "postgres/work_mem=1MB");
 }
 
 /// A power cut takes any loss at the end for kept where nothing is said.
@@ -416,18 +406,6 @@ fn relaxed_and_no_other_level_says_how_much_it_may_lose() {
             let may_lose = about.stores && promise.durability == Durability::Relaxed;
             let says = promise.window.is_some() || promise.most_lost.is_some();
             assert_eq!(says, may_lose, "{} at {}", about.name, promise.durability.name());
-        }
-    }
-}
-
-/// The laws of the house forbid engines' names to crates that must not know them.
-#[test]
-fn the_laws_of_the_house_know_every_engine_by_its_name() {
-    let laws = include_str!("../../stats/tests/house/laws.rs");
-    for engine in ENGINES {
-        for part in engine.about().name.split(':') {
-            let listed = [format!("\"{part}\","), format!("\"\\\"{part}\\\"\",")];
-            assert!(listed.iter().any(|it| laws.contains(it)), "`ENGINES` there lacks {part}");
         }
     }
 }

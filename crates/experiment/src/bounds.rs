@@ -2,35 +2,28 @@
 
 use std::time::Duration;
 
-use bakeoff_factor::MOST_REPETITIONS;
+use bakeoff_results::MOST_REPETITIONS;
 
 use crate::message::ExperimentProblem;
 
-/// The fewest repetitions that anything can be decided after.
 const FEWEST: u32 = 3;
-/// How many are run at most, where nothing else is said.
 const DEFAULT: u32 = 20;
 const LONGEST: Duration = Duration::from_secs(30 * DAY);
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
-/// The units of a time, by their names.
 const UNITS: [(&str, u64); 4] = [("d", DAY), ("h", HOUR), ("min", MINUTE), ("s", 1)];
 
-/// The bounds of a run whose planner decides how often each block is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// How often a block is repeated at least.
     pub min_repetitions: u32,
-    /// How often a block is repeated at most.
     pub max_repetitions: u32,
-    /// How long the loading and the trials may take; `None` for any time.
+    /// `None`: any time.
     pub max_time: Option<Duration>,
 }
 
 impl Bounds {
-    /// The bounds by what was said.
     pub(crate) fn new(
         min_repetitions: Option<u32>,
         max_repetitions: Option<u32>,
@@ -42,33 +35,30 @@ impl Bounds {
     }
 }
 
-/// How many repetitions there have to be.
 pub(crate) fn min_repetitions(repetitions: u64) -> Result<u32, ExperimentProblem> {
     match u32::try_from(repetitions) {
         Ok(repetitions @ FEWEST..=MOST_REPETITIONS) => Ok(repetitions),
         _ => Err(ExperimentProblem::new(format!(
             "nothing is decided after {repetitions} repetitions"
         ))
-        .help(format!("valid: {FEWEST} to {MOST_REPETITIONS}"))),
+        .with_help(format!("valid: {FEWEST} to {MOST_REPETITIONS}"))),
     }
 }
 
-/// How many repetitions there may be.
 pub(crate) fn max_repetitions(repetitions: u64) -> Result<u32, ExperimentProblem> {
     match u32::try_from(repetitions) {
         Ok(repetitions @ FEWEST..=MOST_REPETITIONS) => Ok(repetitions),
         _ => Err(ExperimentProblem::new(format!(
             "nothing is decided by {repetitions} repetitions at most"
         ))
-        .help(format!("valid: {FEWEST} to {MOST_REPETITIONS}"))),
+        .with_help(format!("valid: {FEWEST} to {MOST_REPETITIONS}"))),
     }
 }
 
-/// A time: `90s`, `45min`, `2h`, `1d`.
 pub(crate) fn max_time(text: &str) -> Result<Duration, ExperimentProblem> {
     let problem = |why: &str| {
         ExperimentProblem::new(format!("`{text}` {why}"))
-            .help("valid: a number and its unit, such as 90s, 45min, 2h or 1d; 1s to 30d")
+            .with_help("valid: a number and its unit, such as 90s, 45min, 2h or 1d; 1s to 30d")
     };
     let unit = |(name, seconds)| Some((text.trim().strip_suffix(name)?.trim_end(), seconds));
     let parts = UNITS.into_iter().find_map(unit);
@@ -81,7 +71,7 @@ pub(crate) fn max_time(text: &str) -> Result<Duration, ExperimentProblem> {
     }
 }
 
-/// A time as it is written, in the largest unit that it is a whole number of.
+/// In the largest unit that the time is a whole number of.
 pub(crate) fn time_in_words(time: Duration) -> String {
     let seconds = time.as_secs();
     let whole = UNITS.into_iter().find(|(_, unit)| seconds.is_multiple_of(*unit));

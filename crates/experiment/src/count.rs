@@ -3,12 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// How many cuts are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
-    /// So many, at moments that are drawn.
+    /// At random moments.
     Times(u32),
-    /// One at every moment of a short recorded history.
+    /// One cut at every moment of a short recorded history.
     Every,
 }
 
@@ -32,5 +31,4 @@ impl fmt::Display for Count {
     }
 }
 
-/// How [`Count::Every`] is written.
 pub const EVERY: &str = "every";

@@ -1,112 +1,56 @@
-//! What may be said of disks: the machine's own, models, their parameters, and devices of the
-//! experiment's own.
+//! Reads the levels of disks: the machine's own, models, their parameters, and devices that the
+//! experiment defines.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 
-use bakeoff_factor::DEFAULT;
+use bakeoff_devices::models::Models;
+use bakeoff_devices::spec::{Parameter, SpecProblem};
+use bakeoff_engines::DEFAULT;
 use toml::Table;
 
 use crate::Factor;
-use crate::factor::Declarer;
+use crate::factor::{Declarer, OptionFactor};
 use crate::message::ExperimentProblem;
-use crate::options::{Declaration, Holders};
+use crate::options::HasOptions;
 
-/// The level of the machine's own disk, under the run folder.
 pub const HOST: &str = "host";
-/// The key of a device's table that names its model.
+/// Messages propose it if any virtual disk will do.
+pub(crate) const EXAMPLE: &str = "ssd-sata";
 const MODEL: &str = "model";
 
-/// A device as an experiment's file has it: a table of the key `model`, which is a level, and of
-/// parameters by name.
-pub type DeviceTable = Table;
-
-/// The models of disks. What one is, is known to others.
-pub trait DiskModels: Send + Sync {
-    /// How they are listed to a user.
-    fn names(&self) -> Vec<String>;
-
-    /// The level that messages propose where any virtual disk will do.
-    fn example(&self) -> String;
-
-    /// The canonical form of a model's level.
-    ///
-    /// # Errors
-    /// What is wrong in a line, and how to mend it in the lines after that.
-    fn level(&self, text: &str) -> Result<String, String>;
-
-    /// Checks a device.
-    ///
-    /// # Errors
-    /// All that is wrong.
-    fn check(&self, device: &DeviceTable) -> Result<(), Vec<DeviceProblem>>;
-
-    /// The parameters that each model has.
-    fn parameters(&self) -> Vec<ParameterNames>;
-
-    /// The canonical form of a parameter's value, or what is wrong with it in a line, and how to mend
-    /// it in the lines after that; `None` where no model has such a parameter.
-    fn value(&self, parameter: &str, text: &str) -> Option<Result<String, String>>;
-
-    /// The parameters of a device that is right, each with whether it says itself what it is.
-    fn parameters_of(&self, device: &DeviceTable) -> Vec<(String, bool)>;
-}
-
-/// A parameter of one model.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParameterNames {
-    /// The model.
-    pub model: String,
-    /// The parameter.
-    pub name: String,
-    /// How its values are written.
-    pub syntax: String,
-}
-
-/// One thing that is wrong with a device of one's own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceProblem {
-    /// The key of its table that is wrong, if it is one.
-    pub key: Option<String>,
-    /// What is wrong in a line, and how to mend it in the lines after that.
-    pub message: String,
-}
-
-/// The disks that an experiment may name.
 #[derive(Clone)]
 pub struct Disks {
-    models: Arc<dyn DiskModels>,
+    models: Models,
     own: BTreeMap<String, Table>,
 }
 
 impl Disks {
-    /// Disks of these models.
-    pub fn new(models: impl DiskModels + 'static) -> Self {
-        Self { models: Arc::new(models), own: BTreeMap::new() }
+    pub fn new(models: Models) -> Self {
+        Self { models, own: BTreeMap::new() }
     }
 
-    /// The same, with devices of the experiment's own.
     pub(crate) fn with_own(&self, own: &BTreeMap<String, Table>) -> Self {
         Self { own: own.clone(), ..self.clone() }
     }
 
-    /// A virtual disk to propose.
-    pub(crate) fn example(&self) -> String {
-        self.models.example()
+    fn model_names(&self) -> Vec<String> {
+        self.models.list_models().into_iter().map(|disk| disk.name).collect()
     }
 
-    /// The canonical form of a level.
-    pub(crate) fn canonical(&self, text: &str) -> Result<String, ExperimentProblem> {
+    pub(crate) fn canonical_level(&self, text: &str) -> Result<String, ExperimentProblem> {
         if text == HOST || self.own.contains_key(text) {
             return Ok(text.to_owned());
         }
-        self.models.level(text).map_err(|message| self.explain(text, &message))
+        match self.models.parse(text) {
+            Ok(spec) => Ok(spec.to_string()),
+            Err(error) => Err(self.explain(text, &error.to_string())),
+        }
     }
 
-    /// Why a level is wrong, with the nearest that is right when it has no known name at all.
+    /// With the nearest name if the text has no known one.
     fn explain(&self, text: &str, message: &str) -> ExperimentProblem {
-        let models = self.models.names();
+        let models = self.model_names();
         let names: Vec<&str> =
             [HOST].into_iter().chain(models.iter().chain(self.own.keys()).map(|s| &**s)).collect();
         let word = |level: &str| level.split([':', '/']).next().unwrap_or(level).to_owned();
@@ -116,70 +60,75 @@ impl Disks {
         ExperimentProblem::unknown("disk", text, &names)
     }
 
-    /// Checks the name of a device of the experiment's own.
-    pub(crate) fn own_name(&self, name: &str) -> Result<(), ExperimentProblem> {
+    pub(crate) fn check_own_name(&self, name: &str) -> Result<(), ExperimentProblem> {
         let letters = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if name.is_empty() || !name.chars().all(letters) {
             return Err(ExperimentProblem::new(format!("`{name}` can't be a disk's name"))
-                .help("a name is made of letters, digits, `-`, `_` and `.`"));
+                .with_help("a name is made of letters, digits, `-`, `_` and `.`"));
         }
-        if name == HOST || self.models.level(name).is_ok() {
+        if name == HOST || self.models.parse(name).is_ok() {
             return Err(ExperimentProblem::new(format!("there is a disk `{name}` already"))
-                .help("give yours another name"));
+                .with_help("give yours another name"));
         }
         Ok(())
     }
 
-    /// Checks a device of the experiment's own. Says all that is wrong, with the key that it is.
-    pub(crate) fn own(&self, device: &Table) -> Vec<(Option<String>, ExperimentProblem)> {
-        let problems = self.models.check(device).err().unwrap_or_default().into_iter();
-        problems
-            .map(|DeviceProblem { key, message }| (key, ExperimentProblem::in_lines(&message)))
-            .collect()
+    /// All errors, each with the key of the table that is wrong, if it is one.
+    pub(crate) fn check_own(&self, device: &Table) -> Vec<(Option<String>, ExperimentProblem)> {
+        let wrong = self.models.parse_table(device).err().map(|error| error.0);
+        let problem = |wrong: SpecProblem| {
+            let key = wrong.parameter().map(str::to_owned);
+            (key, ExperimentProblem::in_lines(&wrong.to_string()))
+        };
+        wrong.unwrap_or_default().into_iter().map(problem).collect()
     }
 
-    /// The device of a level without alias; `None` for the machine's own disk.
-    fn device(&self, level: &str) -> Option<Table> {
+    /// `None` for the machine's own disk. The level has no alias.
+    fn find_device(&self, level: &str) -> Option<Table> {
         let of_model = || Table::from_iter([(MODEL.to_owned(), level.into())]);
         (level != HOST).then(|| self.own.get(level).cloned().unwrap_or_else(of_model))
     }
 
-    /// Whether a level without alias has a parameter of that name, and whether it says itself what it is.
-    fn parameter(&self, level: &str, name: &str) -> Option<bool> {
-        let all = self.models.parameters_of(&self.device(level)?);
-        all.into_iter().find(|(parameter, _)| parameter == name).map(|(_, is_given)| is_given)
+    /// Whether the level itself gives the parameter a value; `None` if it has no such parameter.
+    fn find_parameter(&self, level: &str, name: &str) -> Option<bool> {
+        let spec = self.models.parse_table(&self.find_device(level)?).ok()?;
+        let found = spec.list_parameters().into_iter().find(|parameter| parameter.name == name)?;
+        Some(found.is_changed)
     }
 }
 
-impl Holders for Disks {
-    fn declarations(&self) -> Vec<Declaration> {
-        let declaration = |ParameterNames { model, name, syntax }| Declaration {
-            by: Declarer { of: Factor::DISK, name: model },
-            name,
-            summary: "a parameter of virtual disks".to_owned(),
-            syntax,
-            default: DEFAULT.to_owned(),
+impl HasOptions for Disks {
+    fn declared_options(&self) -> Vec<OptionFactor> {
+        let of_model = |(model, parameters): (&str, Vec<Parameter>)| {
+            let by = Declarer { of: Factor::DISK, name: model.to_owned() };
+            parameters.into_iter().map(move |parameter| OptionFactor {
+                declared_by: vec![by.clone()],
+                name: parameter.name,
+                summary: "a parameter of virtual disks".to_owned(),
+                syntax: parameter.syntax.to_owned(),
+                default: DEFAULT.to_owned(),
+            })
         };
-        self.models.parameters().into_iter().map(declaration).collect()
+        self.models.list_parameters().into_iter().flat_map(of_model).collect()
     }
 
     fn value(&self, option: &str, text: &str) -> Option<Result<String, ExperimentProblem>> {
-        let read = self.models.value(option, text)?;
-        Some(read.map_err(|message| ExperimentProblem::in_lines(&message)))
+        let read = self.models.parse_value(option, text)?;
+        Some(read.map_err(|problem| ExperimentProblem::in_lines(&problem.to_string())))
     }
 
     fn has(&self, level: &str, option: &str) -> bool {
-        self.parameter(level, option).is_some()
+        self.find_parameter(level, option).is_some()
     }
 
     fn gives(&self, level: &str, option: &str) -> bool {
-        self.parameter(level, option) == Some(true)
+        self.find_parameter(level, option) == Some(true)
     }
 
     fn takes(&self, level: &str, option: &str, value: &str) -> Result<(), ExperimentProblem> {
-        let mut device = self.device(level).expect("it has the parameter");
+        let mut device = self.find_device(level).expect("it has the parameter");
         device.insert(option.to_owned(), value.into());
-        match self.own(&device).into_iter().next() {
+        match self.check_own(&device).into_iter().next() {
             Some((_, problem)) => Err(problem),
             None => Ok(()),
         }
@@ -188,6 +137,6 @@ impl Holders for Disks {
 
 impl fmt::Debug for Disks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.models.names()).entries(self.own.keys()).finish()
+        f.debug_list().entries(self.model_names()).entries(self.own.keys()).finish()
     }
 }

@@ -4,92 +4,78 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use bakeoff_workloads::APPLICATION;
 use toml::{Table, Value};
 
-use crate::level::{self, base, each_once};
+use crate::level::{self, each_once, without_alias};
 use crate::{
-    Bounds, Cuts, EVERY, Factor, HOST, PublishedArticle, ResponseTimeLimit, RowsFrom,
+    Bounds, Cuts, EVERY, Factor, HOST, PublishedArticle, ResponseTimeLimit, RowOrigin,
     ServerSettings, bounds, keys,
 };
 
-/// A workload, its factors and how to measure; every level is valid.
+/// Every level is valid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
-    /// Its name; it may become part of a folder's.
     pub name: String,
-    /// One line on what it asks.
     pub title: String,
-    /// The workload's name.
     pub workload: String,
-    /// Where the workload's text comes from, an absolute path; `None` for text that is made up.
+    /// An absolute path; `None` for made-up text.
     pub text: Option<PathBuf>,
-    /// Where the workload's rows come from; `None` of a workload that makes its rows itself, or has
-    /// `text` to make them of.
-    pub rows_from: Option<RowsFrom>,
-    /// Whether a file of rows may have no line that is skipped.
+    /// `None` if the workload makes its rows itself, or makes them of `text`.
+    pub rows_from: Option<RowOrigin>,
+    /// Whether a skipped line of a file of rows is an error.
     pub rows_strict: bool,
-    /// The compared factor; its first level is what the others are held against.
+    /// Its first level is the baseline.
     pub compare: Factor,
-    /// The levels of every factor that the workload has, canonical, in the order in which they were
-    /// given.
+    /// Canonical levels of every factor of the workload, in the order given.
     pub factors: BTreeMap<Factor, Vec<String>>,
-    /// The devices of the experiment's own, by name.
     pub disks: BTreeMap<String, Table>,
-    /// The settings of servers that take the place of bakeoff's, by engine.
+    /// By engine; they replace bakeoff's own settings.
     pub settings: BTreeMap<String, ServerSettings>,
-    /// How many seconds the clients of a trial run.
     pub seconds: f64,
-    /// How many operations of each kind end a trial before its seconds are over; `None` where the time alone
-    /// does. A steady trial lasts its seconds all the same.
+    /// A trial ends early after this many operations of each kind; `None`: after its seconds alone.
+    /// A steady trial lasts its seconds all the same.
     pub operations: Option<u32>,
-    /// How often each block is run, where the planner doesn't decide it; 0 where there are no trials.
+    /// 0 where there are no trials; not used if the planner decides.
     pub repetitions: u32,
-    /// The seed of everything that is random.
     pub seed: u64,
-    /// Whether the compared factor's first level is entered once more, under the alias `again`:
-    /// what is measured between the two is noise.
+    /// Whether the baseline runs once more as `again`: the difference is noise.
     pub noise_floor: bool,
-    /// Whether the requests of steady trials are traced and priced.
     pub priced: bool,
-    /// The planner, by its name: what decides which block is run next.
     pub planner: String,
-    /// The bounds of a planner that decides how often each block is repeated; `None` for any other.
+    /// Only with a planner that repeats blocks until they are decided.
     pub bounds: Option<Bounds>,
-    /// What response times are to keep at the highest rate that is looked for, in each combination of the
-    /// other factors; `None` where none is looked for. Then `rate` is the compared factor, has one level, to
-    /// begin with, and the plan has one repetition.
+    /// The limit on response times whose highest rate is searched for. Then `rate` is compared and
+    /// has one level, and the plan has one repetition.
     pub limit: Option<ResponseTimeLimit>,
-    /// The power cuts that are made after the trials, if any.
     pub cuts: Option<Cuts>,
-    /// What somebody else measured, to be shown beside what is measured here.
     pub published: Option<PublishedArticle>,
+    /// The files of the user's own application; empty if the workload is built in.
+    pub application: Table,
 }
 
 impl Experiment {
-    /// The levels of a factor that are run: those given, and the one that the noise floor needs; none
-    /// where the workload has no such factor.
-    pub fn levels(&self, factor: Factor) -> Vec<String> {
+    /// The given levels and the noise floor's; none if the workload lacks the factor.
+    pub fn run_levels(&self, factor: Factor) -> Vec<String> {
         let mut levels = self.factors.get(&factor).cloned().unwrap_or_default();
         if self.noise_floor && factor == self.compare {
-            levels.extend(level::again(&levels));
+            levels.extend(level::noise_floor_level(&levels));
         }
         levels
     }
 
-    /// The settings of the file's own for an engine, by any level of it: name and value. What is set for an
-    /// engine holds for each of its levels.
+    /// For any level of the engine.
     pub fn settings_of(&self, engine: &str) -> Vec<(String, String)> {
-        let own = self.settings.get(level::engine(engine)).into_iter().flatten();
+        let own = self.settings.get(level::engine_name(engine)).into_iter().flatten();
         own.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    /// How many trials the plan has; saturates.
-    pub(crate) fn trials(&self) -> u64 {
-        let levels = self.factors.keys().map(|factor| self.levels(*factor).len() as u64);
+    /// Saturates.
+    pub(crate) fn count_trials(&self) -> u64 {
+        let levels = self.factors.keys().map(|factor| self.run_levels(*factor).len() as u64);
         levels.fold(self.most_repetitions().into(), u64::saturating_mul)
     }
 
-    /// How often each block is run at most: what the plan is made of.
     pub fn most_repetitions(&self) -> u32 {
         let once = self.limit.map(|_| 1);
         let most = self.bounds.map(|bounds| bounds.max_repetitions).or(once);
@@ -97,7 +83,7 @@ impl Experiment {
         if self.repetitions == 0 { 0 } else { most }
     }
 
-    /// The experiment as a file, every key given that says something; loading it gives the same experiment.
+    /// As a file that loads as the same experiment.
     pub fn to_toml(&self) -> String {
         let mut toml = String::new();
         let mut put = |key: &str, value: Value| {
@@ -110,7 +96,7 @@ impl Experiment {
             put("text", text.to_string_lossy().as_ref().into());
         }
         if let Some(from) = &self.rows_from {
-            put("rows_from", from.written().into());
+            put("rows_from", from.to_text().into());
         }
         if self.rows_strict {
             put("rows_strict", true.into());
@@ -169,11 +155,12 @@ impl Experiment {
         put(keys::SETTINGS, settings.collect());
         let published = self.published.as_ref().map(|article| article.toml.clone());
         put(keys::PUBLISHED, published.unwrap_or_default());
+        put(APPLICATION, self.application.clone());
         toml
     }
 
-    /// How many figures were published, and how many of these are of levels that are run; a field that
-    /// was left empty is no figure. `None` where the experiment has none.
+    /// How many figures were published, and how many belong to levels that are run; empty fields
+    /// don't count.
     pub fn published_figures(&self) -> Option<(usize, usize)> {
         let tables = &self.published.as_ref()?.published.tables;
         let all = || tables.iter().flat_map(|table| &table.figures);
@@ -189,32 +176,27 @@ impl Experiment {
         Some((figures().count(), run))
     }
 
-    /// The disk that the power is cut of: the first that is a virtual one.
+    /// The first virtual disk.
     pub fn cut_disk(&self) -> Option<&str> {
         let levels = self.factors.get(&Factor::DISK).into_iter().flatten();
-        levels.map(|level| base(level)).find(|level| *level != HOST)
+        levels.map(|level| without_alias(level)).find(|level| *level != HOST)
     }
 
-    /// How many clients are at work when the power goes: the most that the experiment names.
-    ///
-    /// # Panics
-    /// When [`Experiment::factors`] holds what was not checked.
+    /// The most that the experiment names. Panics if a level was not checked.
     pub fn cut_clients(&self) -> usize {
         let levels = self.factors[&Factor::CLIENTS].iter();
-        let numbers = levels.map(|level| base(level).parse().expect("a checked level"));
+        let numbers = levels.map(|level| without_alias(level).parse().expect("a checked level"));
         numbers.max().expect("a factor has a level")
     }
 
-    /// What promises something, and at which level: what is tried by power cuts, each once; none where
-    /// no power is cut.
+    /// Each subject and each level of its promise that power cuts try; empty without cuts.
     pub fn cut_cells(&self) -> Vec<(&str, &str)> {
         let Some(cuts) = &self.cuts else { return Vec::new() };
         let [_, factor] = cuts.by.promise;
         let levels = each_once(self.factors.get(&factor).into_iter().flatten());
         let mut tried: Vec<&str> = Vec::new();
         for level in levels {
-            let level = cuts.by.level(factor, level);
-            // Two levels may have one in their place.
+            let level = cuts.by.level_in_cuts(factor, level);
             if !tried.contains(&level) {
                 tried.push(level);
             }

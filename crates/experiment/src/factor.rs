@@ -1,10 +1,10 @@
-//! What an experiment can vary: the lab's own factors, and those that something else declares.
+//! The factors that an experiment can vary: the lab's own ones, and declared ones.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use bakeoff_factor::{DEFAULT, Declared};
+use bakeoff_engines::{DEFAULT, Declared};
 
 use crate::message::ExperimentProblem;
 
@@ -12,57 +12,38 @@ mod option;
 
 pub use option::{Declarer, OptionFactor};
 
-/// Something that an experiment varies. Two are the same where they have the same name.
-///
-/// The lab's own factors come before declared ones, in the order of [`Factor::OWN`]; declared ones
-/// are ordered by their names.
+/// Two are the same if they have the same name. The lab's own come first, in the order of
+/// [`Factor::OWN`], then declared ones by name.
 #[derive(Clone, Copy, Debug)]
 pub enum Factor {
-    /// One of the lab's own.
     Own(&'static LabFactor),
-    /// What a target or a workload adds.
     Declared(&'static Declared),
-    /// What engines or disks add.
     Option(&'static OptionFactor),
 }
 
-/// A factor of the lab's own.
 #[derive(Debug)]
 pub struct LabFactor {
-    /// Its name: a key in files, and a flag with two dashes before it.
     pub name: &'static str,
-    /// One line on what it is.
     pub summary: &'static str,
-    /// How its levels are written.
     pub syntax: &'static str,
-    /// What `--help` says of its flag.
     pub help: &'static str,
-    /// The level that it has when an experiment doesn't say; `None` when an experiment has to, or
-    /// when it depends on the workload.
+    /// `None` if an experiment has to name one, or if it depends on the workload.
     pub default: Option<&'static str>,
-    /// Which levels are valid.
     pub(crate) valid: Valid,
-    /// Whether a level says by itself what it is a level of, as an engine's name does and a number
-    /// does not.
+    /// Whether a level shows by itself which factor it belongs to: an engine's name does, a number
+    /// doesn't.
     pub bare: bool,
 }
 
-/// Which levels of a factor are valid, and how they are brought into their canonical form.
 pub(crate) enum Valid {
-    /// Those that this function takes.
     Text(fn(&str) -> Result<String, ExperimentProblem>),
-    /// The registered engines, and databases by their URLs.
     Engines,
-    /// The registered devices, and those of the experiment's own.
     Disks,
-    /// The closed loop, and rates with the registered arrival processes.
     Rates,
-    /// The workload's scales.
     Scales,
 }
 
 impl Factor {
-    /// The lab's own factors, in the order in which they are listed.
     pub const OWN: [Self; 10] = [
         Self::ENGINE,
         Self::DURABILITY,
@@ -76,7 +57,6 @@ impl Factor {
         Self::STATE,
     ];
 
-    /// Its name: a key in files; one of the lab's own is a flag, too, with two dashes before it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Own(own) => own.name,
@@ -85,7 +65,6 @@ impl Factor {
         }
     }
 
-    /// One line on what it is.
     pub fn summary(self) -> &'static str {
         match self {
             Self::Own(own) => own.summary,
@@ -94,7 +73,6 @@ impl Factor {
         }
     }
 
-    /// How its levels are written.
     pub fn syntax(self) -> &'static str {
         match self {
             Self::Own(own) => own.syntax,
@@ -103,7 +81,6 @@ impl Factor {
         }
     }
 
-    /// What `--help` says of it.
     pub fn flag_help(self) -> &'static str {
         match self {
             Self::Own(own) => own.help,
@@ -111,8 +88,6 @@ impl Factor {
         }
     }
 
-    /// The level that it has when an experiment doesn't say; `None` when an experiment has to, or
-    /// when it depends on the workload.
     pub fn default_level(self) -> Option<&'static str> {
         match self {
             Self::Own(own) => own.default,
@@ -121,8 +96,7 @@ impl Factor {
         }
     }
 
-    /// A level in words: by itself where it says what it is a level of, else behind the factor's
-    /// name.
+    /// Puts the factor's name before the level, unless the level needs none.
     pub fn in_words(self, level: &str) -> String {
         match self {
             Self::Own(own) if own.bare => level.to_owned(),
@@ -130,8 +104,7 @@ impl Factor {
         }
     }
 
-    /// What it is ordered by: the place of one of the lab's own, and a name.
-    fn place(self) -> (usize, &'static str) {
+    fn sort_key(self) -> (usize, &'static str) {
         let place = match self {
             Self::Own(own) => Self::OWN.iter().position(|other| other.name() == own.name),
             Self::Declared(_) | Self::Option(_) => None,
@@ -156,7 +129,7 @@ impl PartialOrd for Factor {
 
 impl Ord for Factor {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.place().cmp(&other.place())
+        self.sort_key().cmp(&other.sort_key())
     }
 }
 

@@ -1,6 +1,9 @@
 //! The lab's own factors, each with a line in [`Factor::OWN`]: those here are described and no more; one
 //! whose levels are read has a file.
 
+use bakeoff_engines::Durability;
+use bakeoff_results::OwnFactor;
+
 use crate::factor::{Factor, LabFactor, Valid};
 use crate::message::one_of;
 
@@ -14,13 +17,12 @@ mod state;
 pub use cpus::Cpus;
 pub use memory::MemoryLimit;
 pub use neighbours::NeighbourLoad;
-pub use rate::{ArrivalNames, Rate};
+pub use rate::Rate;
 pub use state::EngineState;
 
 impl Factor {
-    /// What stores the data.
     pub const ENGINE: Self = Self::Own(&LabFactor {
-        name: "engine",
+        name: OwnFactor::Engine.as_str(),
         summary: "what stores the data",
         syntax: "an engine's name, which options may follow, as NAME/option=value (see `bakeoff list \
                  engines`), or a database's URL: mysql://… or postgres://…",
@@ -33,20 +35,20 @@ impl Factor {
         bare: true,
     });
 
-    /// What a commit promises.
     pub const DURABILITY: Self = Self::Own(&LabFactor {
-        name: "durability",
+        name: OwnFactor::Durability.as_str(),
         summary: "what a commit promises",
         syntax: "none, relaxed or strict",
         help: "none, relaxed, strict: what a power cut may take",
         default: Some("strict"),
-        valid: Valid::Text(|text| one_of("durability", text, &["none", "relaxed", "strict"])),
+        valid: Valid::Text(|text| {
+            one_of("durability", text, &Durability::ALL.map(Durability::name))
+        }),
         bare: true,
     });
 
-    /// The device under the data.
     pub const DISK: Self = Self::Own(&LabFactor {
-        name: "disk",
+        name: OwnFactor::Disk.as_str(),
         summary: "the device under the data",
         syntax: "host, a model (see `bakeoff list disks`), or a name under [disks]",
         help: "host, or a model (see `bakeoff list disks`)",
@@ -55,9 +57,8 @@ impl Factor {
         bare: true,
     });
 
-    /// How much data there is.
     pub const SCALE: Self = Self::Own(&LabFactor {
-        name: "scale",
+        name: OwnFactor::Scale.as_str(),
         summary: "how much data there is",
         syntax: "a scale of the workload (see `bakeoff list workloads`)",
         help: "The size of the data (see `bakeoff list workloads`)",
@@ -67,7 +68,6 @@ impl Factor {
     });
 }
 
-/// A number of plain digits.
-fn number(text: &str) -> Option<u32> {
+fn parse_digits(text: &str) -> Option<u32> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }

@@ -6,31 +6,31 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use bakeoff_workloads::APPLICATION;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::keys::{DISKS, KEYS, Layer, PUBLISHED, QUICK, SETTINGS};
+use crate::entries::{Around, TomlEntry, TomlValue, list_items, to_decimal, wrong_type};
+use crate::keys::{DISKS, KEYS, Layer, PUBLISHED, QUICK, SETTINGS, TABLES};
 use crate::message::{ExperimentProblem, LocatedValue, SourceSpan, SourceText};
-use crate::written::{Around, TomlEntry, TomlValue, decimal, items, wrong_type};
 use crate::{Factor, Preset, Vocabulary, WorkloadNames, layer, preset};
 
 mod csv;
 mod published;
 mod settings;
 
-/// How long a file may be; who names another one by mistake is told so at once.
+/// A larger file was named by mistake: refuse it at once.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// A preset's file, or the one of that path.
-pub(crate) fn open(
+pub(crate) fn open_source(
     preset_or_path: &str,
     presets: &[Preset],
 ) -> Result<SourceText, ExperimentProblem> {
     if let Some(preset) = presets.iter().find(|preset| preset.name == preset_or_path) {
         return Ok(SourceText { name: preset.name.to_owned(), text: preset.toml.to_owned() });
     }
-    let bytes =
-        read_bytes(preset_or_path).map_err(|error| unreadable(preset_or_path, presets, &error))?;
+    let bytes = read_bytes(preset_or_path)
+        .map_err(|error| explain_unreadable(preset_or_path, presets, &error))?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(ExperimentProblem::new(format!(
             "`{preset_or_path}` is over {MOST_BYTES} bytes long: it can't be an experiment"
@@ -45,14 +45,14 @@ pub(crate) fn open(
     Ok(SourceText { name: preset_or_path.to_owned(), text })
 }
 
-/// Reads a file, and stops after [`MOST_BYTES`] and one.
+/// Stops one byte after [`MOST_BYTES`].
 fn read_bytes(path: &str) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-fn unreadable(
+fn explain_unreadable(
     preset_or_path: &str,
     presets: &[Preset],
     error: &std::io::Error,
@@ -61,26 +61,27 @@ fn unreadable(
     names.extend(preset::all_articles(presets));
     let missing = error.kind() == std::io::ErrorKind::NotFound;
     if missing && !preset_or_path.contains(['/', '.']) {
-        return ExperimentProblem::unknown("preset", preset_or_path, &names)
-            .help("an experiment of your own is a file: `bakeoff run FILE.toml`");
+        return ExperimentProblem::unknown("preset", preset_or_path, &names).with_help(
+            "an experiment of your own is a file: `bakeoff run FILE.toml`; an application is a \
+                 folder: `bakeoff run ./FOLDER`",
+        );
     }
-    // Of a name such as `articles/NAME`, those that begin alike are what can be meant.
+    // Names that begin with the same `articles/` can be meant.
     let group = |name: &str| name.split_once('/').map(|(group, _)| group.to_owned());
     let asked = group(preset_or_path).filter(|_| missing);
     let alike = names.iter().filter(|name| asked.is_some() && group(name) == asked);
     let alike: Vec<&str> = alike.copied().collect();
     if !alike.is_empty() && Path::new(preset_or_path).extension().is_none() {
         return ExperimentProblem::unknown("preset", preset_or_path, &alike)
-            .help("a file of your own ends in .toml: `bakeoff run FILE.toml`");
+            .with_help("a file of your own ends in .toml: `bakeoff run FILE.toml`");
     }
     let problem = ExperimentProblem::new(format!("can't read `{preset_or_path}`: {error}"));
-    let problem = if missing { problem.meant(preset_or_path, &names) } else { problem };
-    problem.help(format!("give the path of a file, or a preset: {}", names.join(", ")))
+    let problem = if missing { problem.with_nearest(preset_or_path, &names) } else { problem };
+    problem.with_help(format!("give the path of a file, or a preset: {}", names.join(", ")))
 }
 
-/// What a file says: by itself, and in its table `[quick]` if it has one. Notes what is wrong.
-/// `is_quick` says whether that table is laid over the rest.
-pub(crate) fn read(
+/// Reads the file and its table `[quick]`. `is_quick`: that table is laid over the rest.
+pub(crate) fn read_layers(
     source: &Arc<SourceText>,
     vocabulary: &Vocabulary,
     is_quick: bool,
@@ -90,56 +91,65 @@ pub(crate) fn read(
     let table = match DeTable::parse(&source.text) {
         Ok(table) => table,
         Err(error) => {
-            let place = reader.place(error.span());
-            reader.problems.push(ExperimentProblem::new(error.message()).at(&place));
+            let place = reader.place_of_span(error.span());
+            reader.problems.push(ExperimentProblem::new(error.message()).at_place(&place));
             return (Layer::default(), None);
         }
     };
     let mut layer = Layer::default();
     let mut quick = None;
-    // First of all, since which factors there are depends on it.
-    let (of_all, of_quick) = workloads(table.get_ref(), vocabulary);
+    // First of all: the set of factors depends on it.
+    let (of_all, of_quick) = find_workloads(table.get_ref(), vocabulary);
     reader.workload = if is_quick { of_quick } else { of_all };
-    // First, since the levels of the factor may name them.
+    // Before the factors: their levels may name these disks.
     if let Some(disks) = table.get_ref().get(DISKS) {
-        layer.disks = reader.disks(disks);
+        layer.disks = reader.read_disks(disks);
     }
     let own = vocabulary.with_disks(&layer.disks);
     reader.vocabulary = &own;
     if let Some(settings) = table.get_ref().get(SETTINGS) {
-        layer.settings = reader.settings(settings);
+        layer.settings = reader.read_settings(settings);
     }
     if let Some(published) = table.get_ref().get(PUBLISHED) {
-        layer.published = reader.published(published);
+        layer.published = reader.read_published(published);
     }
+    layer.application = find_application(&source.text);
     for (key, value) in in_order(table.get_ref()) {
-        if [DISKS, SETTINGS, PUBLISHED].contains(&key.get_ref().as_ref()) {
+        if key.get_ref() != QUICK && TABLES.contains(&key.get_ref().as_ref()) {
             continue;
         } else if key.get_ref() != QUICK {
-            reader.set(&mut layer, key, value, &[QUICK, DISKS, SETTINGS, PUBLISHED]);
+            reader.set_entry(&mut layer, key, value, &TABLES[..4]);
         } else if let DeValue::Table(table) = value.get_ref() {
             let quick = quick.insert(Layer::default());
             let outer = std::mem::replace(&mut reader.workload, of_quick);
             for (key, value) in in_order(table) {
-                reader.set(quick, key, value, &[]);
+                reader.set_entry(quick, key, value, &[]);
             }
             reader.workload = outer;
         } else {
             let problem = wrong_type(QUICK, "a table", value);
-            reader.problems.push(problem.at(&reader.place(Some(value.span()))));
+            reader.problems.push(problem.at_place(&reader.place_of_span(Some(value.span()))));
         }
     }
     problems.sort_by_key(ExperimentProblem::start);
     (layer, quick)
 }
 
-/// The workload that a file names, and the one that is run with its table `[quick]`.
-fn workloads<'v>(
+/// The files of the user's own application that a text of an experiment has; empty if it has none.
+fn find_application(text: &str) -> toml::Table {
+    let table = text.parse::<toml::Table>().ok();
+    match table.and_then(|mut table| table.remove(APPLICATION)) {
+        Some(toml::Value::Table(application)) => application,
+        _ => toml::Table::new(),
+    }
+}
+
+fn find_workloads<'v>(
     table: &DeTable<'_>,
     vocabulary: &'v Vocabulary,
 ) -> (Option<&'v WorkloadNames>, Option<&'v WorkloadNames>) {
     let named = |table: &DeTable<'_>| {
-        vocabulary.workload(table.get("workload").and_then(|name| name.get_ref().as_str())?)
+        vocabulary.find_workload(table.get("workload").and_then(|name| name.get_ref().as_str())?)
     };
     let of_all = named(table);
     let quick = table.get(QUICK).and_then(|quick| quick.get_ref().as_table());
@@ -148,7 +158,6 @@ fn workloads<'v>(
 
 type TomlKey<'a> = Spanned<toml::de::DeString<'a>>;
 
-/// The entries of a table in the order in which they were written.
 fn in_order<'t, 'a>(table: &'t DeTable<'a>) -> Vec<(&'t TomlKey<'a>, &'t TomlValue<'a>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
@@ -158,25 +167,23 @@ fn in_order<'t, 'a>(table: &'t DeTable<'a>) -> Vec<(&'t TomlKey<'a>, &'t TomlVal
 struct ExperimentReader<'r> {
     source: &'r Arc<SourceText>,
     vocabulary: &'r Vocabulary,
-    /// The workload that the entries are of, where it is known.
     workload: Option<&'r WorkloadNames>,
     problems: &'r mut Vec<ExperimentProblem>,
 }
 
 impl ExperimentReader<'_> {
-    fn place(&self, span: Option<std::ops::Range<usize>>) -> SourceSpan {
+    fn place_of_span(&self, span: Option<std::ops::Range<usize>>) -> SourceSpan {
         SourceSpan { source: Arc::clone(self.source), span }
     }
 
-    /// The devices of one's own: a table of tables.
-    fn disks(&mut self, value: &TomlValue<'_>) -> BTreeMap<String, toml::Table> {
+    fn read_disks(&mut self, value: &TomlValue<'_>) -> BTreeMap<String, toml::Table> {
         let mut disks = BTreeMap::new();
         let DeValue::Table(table) = value.get_ref() else {
             let problem = wrong_type(DISKS, "a table of tables", value);
-            self.problems.push(problem.at(&self.place(Some(value.span()))));
+            self.problems.push(problem.at_place(&self.place_of_span(Some(value.span()))));
             return disks;
         };
-        // Read once more, as plain values without their places.
+        // Once more, as plain values without their places.
         let plain = self.source.text.parse::<toml::Table>();
         for (key, value) in in_order(table) {
             let name = key.get_ref().as_ref();
@@ -187,15 +194,15 @@ impl ExperimentReader<'_> {
             };
             let device = device.map(|device| device.cloned().unwrap_or_default());
             let known = &self.vocabulary.disks;
-            let right = device.and_then(|device| known.own_name(name).map(|()| device));
+            let right = device.and_then(|device| known.check_own_name(name).map(|()| device));
             match right {
                 Ok(device) => {
                     self.check_device(key, value, &device);
                     disks.insert(name.to_owned(), device);
                 }
                 Err(problem) => {
-                    self.problems.push(problem.at(&self.place(Some(key.span()))));
-                    // One that is wrong is known all the same: that it is wrong is said once.
+                    self.problems.push(problem.at_place(&self.place_of_span(Some(key.span()))));
+                    // A wrong disk is still known, so that it is reported once.
                     disks.insert(name.to_owned(), toml::Table::new());
                 }
             }
@@ -203,80 +210,85 @@ impl ExperimentReader<'_> {
         disks
     }
 
-    /// Notes all that is wrong with a device, each at the entry that is wrong.
     fn check_device(&mut self, key: &TomlKey<'_>, value: &TomlValue<'_>, device: &toml::Table) {
         let entries = value.get_ref().as_table().map(in_order).unwrap_or_default();
-        for (wrong, problem) in self.vocabulary.disks.own(device) {
+        for (wrong, problem) in self.vocabulary.disks.check_own(device) {
             let entry = entries.iter().find(|(key, _)| Some(&**key.get_ref()) == wrong.as_deref());
             let span = entry.map_or(key.span(), |(key, value)| key.span().start..value.span().end);
-            self.problems.push(problem.at(&self.place(Some(span))));
+            self.problems.push(problem.at_place(&self.place_of_span(Some(span))));
         }
     }
 
-    /// Puts one entry into a layer. `more` are keys that the caller would have taken.
-    fn set(&mut self, layer: &mut Layer, key: &TomlKey<'_>, value: &TomlValue<'_>, more: &[&str]) {
+    /// `more` are keys that the caller would have taken.
+    fn set_entry(
+        &mut self,
+        layer: &mut Layer,
+        key: &TomlKey<'_>,
+        value: &TomlValue<'_>,
+        more: &[&str],
+    ) {
         let name = key.get_ref().as_ref();
         if self.vocabulary.is_factor(name) {
-            match self.vocabulary.factor(self.workload, name) {
+            match self.vocabulary.find_factor(self.workload, name) {
                 Ok(factor) => {
-                    let levels = self.levels(factor, value);
+                    let levels = self.read_levels(factor, value);
                     layer.factors.insert(factor, levels);
                 }
-                Err(problem) => self.problems.push(problem.at(&self.place(Some(key.span())))),
+                Err(problem) => {
+                    self.problems.push(problem.at_place(&self.place_of_span(Some(key.span()))))
+                }
             }
             return;
         }
         if !KEYS.contains(&name) {
             let unknown = ExperimentProblem::new(format!("unknown key `{name}`"));
-            let factors = self.vocabulary.factors(self.workload);
+            let factors = self.vocabulary.factors_of(self.workload);
             let factors: Vec<&str> = factors.into_iter().map(Factor::name).collect();
             let valid = [KEYS, &factors, more].concat();
-            let problem = self.vocabulary.choices(unknown, name, &valid, self.workload);
-            self.problems.push(problem.at(&self.place(Some(key.span()))));
+            let problem = self.vocabulary.add_choices(unknown, name, &valid, self.workload);
+            self.problems.push(problem.at_place(&self.place_of_span(Some(key.span()))));
             return;
         }
         let folder = Path::new(&self.source.name).parent().unwrap_or(Path::new(""));
         let around = Around { vocabulary: self.vocabulary, workload: self.workload, folder };
         let entry = TomlEntry { name, value, source: self.source };
         if let Err(problem) = layer.set(&entry, &around) {
-            self.problems.push(problem.at(&self.place(Some(value.span()))));
+            self.problems.push(problem.at_place(&self.place_of_span(Some(value.span()))));
         }
     }
 
-    /// The levels of a factor: one, or a list.
-    fn levels(&mut self, factor: Factor, value: &TomlValue<'_>) -> layer::GivenLevels {
-        let items = items(value);
+    fn read_levels(&mut self, factor: Factor, value: &TomlValue<'_>) -> layer::LocatedLevels {
+        let items = list_items(value);
         if items.is_empty() {
             let problem = ExperimentProblem::new(format!("`{factor}` has no level"))
-                .help(format!("valid: {}", self.vocabulary.syntax(factor)));
-            self.problems.push(problem.at(&self.place(Some(value.span()))));
+                .with_help(format!("valid: {}", self.vocabulary.level_syntax(factor)));
+            self.problems.push(problem.at_place(&self.place_of_span(Some(value.span()))));
         }
-        let raw: Vec<_> = items.iter().map(|item| self.level(factor, item)).collect();
-        layer::levels(factor, raw, self.vocabulary, self.problems)
+        let raw: Vec<_> = items.iter().map(|item| self.read_level(factor, item)).collect();
+        layer::read_levels(factor, raw, self.vocabulary, self.problems)
     }
 
-    fn level(
+    fn read_level(
         &self,
         factor: Factor,
         item: &TomlValue<'_>,
     ) -> Result<LocatedValue<String>, ExperimentProblem> {
-        let place = self.place(Some(item.span()));
+        let place = self.place_of_span(Some(item.span()));
         match item.get_ref() {
             DeValue::String(text) => Ok(LocatedValue { value: text.to_string(), place }),
-            DeValue::Integer(integer) => Ok(LocatedValue { value: decimal(integer), place }),
+            DeValue::Integer(integer) => Ok(LocatedValue { value: to_decimal(integer), place }),
             // A parameter of a disk may be one.
             DeValue::Float(number) if matches!(factor, Factor::Option(_)) => {
                 Ok(LocatedValue { value: number.as_str().to_owned(), place })
             }
             _ => {
                 let expected = "a string, a whole number, or a list of these";
-                Err(wrong_type(factor.name(), expected, item).at(&place))
+                Err(wrong_type(factor.name(), expected, item).at_place(&place))
             }
         }
     }
 }
 
-/// A name for an experiment that gives none: its file's, without the ending.
 pub(crate) fn default_name(source: &SourceText) -> String {
     let stem = Path::new(&source.name).file_stem().unwrap_or_default().to_string_lossy();
     layer::run_name(&stem).unwrap_or_else(|_| "experiment".to_owned())

@@ -1,63 +1,57 @@
-//! The keys of an experiment that are no factors, each declared once: how it is written in a file and
-//! as a flag, and what it may be. A layer is what one place says of them: the file, the file's table
-//! `[quick]`, or the flags. Layers are laid over each other; what an upper one says takes the place of
-//! what is below.
+//! The keys that are no factors, each declared once: how it is written in a file and as a flag, and
+//! what it may be. A layer is what one place says: the file, its table `[quick]`, or the flags. An
+//! upper layer replaces what is below.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use bakeoff_factor::MOST_REPETITIONS;
+use bakeoff_results::MOST_REPETITIONS;
+use bakeoff_workloads::APPLICATION;
 use clap::Args;
 
-use crate::layer::{self, GivenLevels, ServerSettings};
+use crate::entries::{Around, NameList, TomlEntry, flag_name, of_flag};
+use crate::layer::{self, LocatedLevels, ServerSettings};
 use crate::message::{ExperimentProblem, LocatedValue, one_of};
-use crate::written::{Around, NameList, TomlEntry, flag_name, of_flag};
 use crate::{
-    Count, EVERY, Factor, MOST_CUTS, MOST_IMAGES, PublishedArticle, ResponseTimeLimit, RowsFrom,
+    Count, EVERY, Factor, MOST_CUTS, MOST_IMAGES, PublishedArticle, ResponseTimeLimit, RowOrigin,
     bounds, cuts,
 };
 
-/// The table of what makes a run short.
 pub(crate) const QUICK: &str = "quick";
-/// The table of the devices of one's own.
 pub(crate) const DISKS: &str = "disks";
-/// The table of the settings of servers.
 pub(crate) const SETTINGS: &str = "settings";
-/// The table of what somebody else measured.
 pub(crate) const PUBLISHED: &str = "published";
+/// Tables that are no settings of keys.
+pub(crate) const TABLES: [&str; 5] = [QUICK, DISKS, SETTINGS, PUBLISHED, APPLICATION];
 
-/// Whether the name is a key that is not a factor.
 pub(crate) fn is_key(name: &str) -> bool {
-    KEYS.contains(&name) || [QUICK, DISKS, SETTINGS, PUBLISHED].contains(&name)
+    KEYS.contains(&name) || TABLES.contains(&name)
 }
 
-/// Makes of the table of keys their names, the fields of a layer, and their flags. A key has the type of
-/// its value, and how the value is made of what is [`Written`](crate::written::Written). A key with a flag
-/// has before these what `--help` says of the flag, how the flag is read, and the flag's type.
+/// Makes the keys' names, the fields of a layer and the flags. Before a key with a flag stand the
+/// flag's help and parser.
 macro_rules! keys {
     (
         without_flag { $($own:ident: $said_alone:ty, $check_alone:expr;)* }
         with_flag { $($(#[$flag:meta])* $key:ident: $given:ty => $said:ty, $check:expr;)* }
     ) => {
-        /// The names of the keys.
         pub(crate) const KEYS: &[&str] =
             &[$(stringify!($own),)* $(stringify!($key),)*];
 
-        /// What is said, each value right in itself.
         #[derive(Debug, Default)]
         pub(crate) struct Layer {
             $(pub(crate) $own: Option<LocatedValue<$said_alone>>,)*
             $(pub(crate) $key: Option<LocatedValue<$said>>,)*
-            pub(crate) factors: BTreeMap<Factor, GivenLevels>,
+            pub(crate) factors: BTreeMap<Factor, LocatedLevels>,
             pub(crate) disks: BTreeMap<String, toml::Table>,
             pub(crate) settings: BTreeMap<String, ServerSettings>,
             pub(crate) published: Option<PublishedArticle>,
+            pub(crate) application: toml::Table,
         }
 
         impl Layer {
-            /// This layer with another laid over it.
             pub(crate) fn under(mut self, over: Self) -> Self {
                 self.factors.extend(over.factors);
                 self.disks.extend(over.disks);
@@ -69,7 +63,6 @@ macro_rules! keys {
                 }
             }
 
-            /// Takes the entry of a key.
             pub(crate) fn set(
                 &mut self,
                 entry: &TomlEntry<'_>,
@@ -77,10 +70,10 @@ macro_rules! keys {
             ) -> Result<(), ExperimentProblem> {
                 match entry.name {
                     $(name if name == stringify!($own) => {
-                        self.$own = Some(entry.checked(around, $check_alone)?);
+                        self.$own = Some(entry.read_checked(around, $check_alone)?);
                     })*
                     $(name if name == stringify!($key) => {
-                        self.$key = Some(entry.checked(around, $check)?);
+                        self.$key = Some(entry.read_checked(around, $check)?);
                     })*
                     name => unreachable!("`{name}` is not in KEYS"),
                 }
@@ -105,14 +98,12 @@ macro_rules! keys {
         }
 
         impl FlagOverrides {
-            /// The flags of keys that were given.
             pub(crate) fn of_keys(&self) -> Vec<String> {
                 let all = [$((self.$key.is_some(), stringify!($key)),)*];
                 let given = all.into_iter().filter(|(given, _)| *given);
                 given.map(|(_, key)| format!("--{}", flag_name(key))).collect()
             }
 
-            /// Puts what they say of keys into a layer; notes what is wrong.
             pub(crate) fn put(
                 &self,
                 layer: &mut Layer,
@@ -140,13 +131,13 @@ keys! {
     with_flag {
         /// Take the workload's text from this file (UTF-8)
         #[arg(long, value_name = "FILE")]
-        text: PathBuf => PathBuf, |path: PathBuf, around| layer::text(around.folder, &path);
+        text: PathBuf => PathBuf, |path: PathBuf, around| layer::absolute_text_path(around.folder, &path);
 
         /// Take the workload's rows from this file (title TAB text a line, or .csv or .jsonl; plain, gzip or
         /// zstd), or from a collection of text (see `bakeoff doctor`); generated: make them up
         #[arg(long, value_name = "FILE|NAME|generated")]
-        rows_from: PathBuf => RowsFrom,
-            |said: PathBuf, around| RowsFrom::read(around.folder, &said, around.vocabulary);
+        rows_from: PathBuf => RowOrigin,
+            |said: PathBuf, around| RowOrigin::parse_rows_from(around.folder, &said, around.vocabulary);
 
         /// Refuse a file of rows with a line that is empty, too long or not UTF-8, instead of skipping it
         #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
@@ -155,26 +146,26 @@ keys! {
         /// The factor whose levels are compared (engine, if the workload has it)
         #[arg(long, value_name = "FACTOR", display_order = 1)]
         compare: String => Factor,
-            |name: String, around| around.vocabulary.factor(around.workload, &name);
+            |name: String, around| around.vocabulary.find_factor(around.workload, &name);
 
         /// How long the clients of a trial run
         #[arg(long, value_name = "S", allow_hyphen_values = true, value_parser = seconds)]
-        seconds: f64 => f64, |seconds, _| layer::seconds(seconds);
+        seconds: f64 => f64, |seconds, _| layer::check_seconds(seconds);
 
         /// End a trial before its time is over, as soon as this many operations of each kind have ended
         #[arg(long, value_name = "N", allow_hyphen_values = true,
               value_parser = read::<u32>("a whole number from 20 to 1000000"))]
-        operations: u32 => u32, |operations, _| layer::operations(operations);
+        operations: u32 => u32, |operations, _| layer::check_operations(operations);
 
         /// How often each block is repeated
         #[arg(long, value_name = "N", allow_hyphen_values = true,
               value_parser = read::<u32>(format!("a whole number from 1 to {}", MOST_REPETITIONS)))]
-        repetitions: u32 => u32, |repetitions, _| layer::repetitions(repetitions);
+        repetitions: u32 => u32, |repetitions, _| layer::check_repetitions(repetitions);
 
         /// The seed of rows, clients and order
         #[arg(long, value_name = "N", allow_hyphen_values = true,
               value_parser = read::<u64>("a whole number from 0 to 9223372036854775807"))]
-        seed: u64 => u64, |seed, _| layer::seed(seed);
+        seed: u64 => u64, |seed, _| layer::check_seed(seed);
 
         /// Whether the baseline runs twice, and is compared with itself (an A/A check)
         #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
@@ -188,7 +179,7 @@ keys! {
         /// What decides which block is run next (see `bakeoff list planners`)
         #[arg(long, value_name = "NAME")]
         planner: String => String, |name: String, around| {
-            around.vocabulary.planner(&name).map(|planner| planner.name.clone())
+            around.vocabulary.find_planner(&name).map(|planner| planner.name.to_owned())
         };
 
         /// How often a block is repeated at least, even if it is decided before (3)
@@ -210,25 +201,25 @@ keys! {
         /// p999), in each combination of the other factors
         #[arg(long, value_name = "pN=TIME")]
         find_limit: String => ResponseTimeLimit, |limit: String, _| {
-            ResponseTimeLimit::read(&limit).map_err(|wrong| ExperimentProblem::in_lines(&wrong))
+            ResponseTimeLimit::parse(&limit).map_err(|wrong| ExperimentProblem::in_lines(&wrong))
         };
 
         /// How many power cuts each engine gets at each durability level, after the trials; 0 for
         /// none; every for one at every moment of a short recorded run
         #[arg(long, value_name = "N", help_heading = "Power cuts", allow_hyphen_values = true,
               value_parser = read::<Count>(format!("a whole number from 0 to {MOST_CUTS}, or {EVERY}")))]
-        cuts: Count => Count, |count, _| cuts::checked(count);
+        cuts: Count => Count, |count, _| cuts::check_asked_count(count);
 
         /// With --cuts every, how many different crash images are judged at most, of each engine at
         /// each level on each file system (20000)
         #[arg(long, value_name = "N", help_heading = "Power cuts", allow_hyphen_values = true,
               value_parser = read::<u32>(format!("a whole number from 1 to {MOST_IMAGES}")))]
-        max_images: u32 => u32, |images, _| cuts::images(images);
+        max_images: u32 => u32, |images, _| cuts::check_max_images(images);
 
         /// The rules by which each cut is audited, which say what the disk may still have of unsynced
         /// writes: drop-all, prefix, subset, torn, or a list
         #[arg(long, value_name = "RULES", help_heading = "Power cuts")]
-        keep: String => Vec<String>, |rules: NameList, _| cuts::keep(rules.0);
+        keep: String => Vec<String>, |rules: NameList, _| cuts::read_rules(rules.0);
 
         /// When a new file name is durable: with the next commit of the journal (ext4, the default), or
         /// only once its folder was synced (posix). A list makes each cut on both
@@ -243,7 +234,7 @@ keys! {
         /// Make only the power cut of this number, and no trials
         #[arg(long, value_name = "I", help_heading = "Power cuts", allow_hyphen_values = true,
               value_parser = read::<u32>(format!("a whole number from 0 to {}", MOST_CUTS - 1)))]
-        cut_number: u32 => u32, |number, _| cuts::only(number);
+        cut_number: u32 => u32, |number, _| cuts::check_cut_number(number);
     }
 }
 

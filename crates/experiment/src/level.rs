@@ -1,32 +1,27 @@
-//! One value of a factor: how it is written, and its one canonical form.
-//!
-//! A level is kept as text. `04` and `4` clients are the same level, so every level is brought
-//! into its canonical form where it comes in. A level may carry an alias, `NAME@again`, which
-//! enters it into a comparison once more under another name.
+//! Levels as text. `04` and `4` clients are the same level, so a level is made canonical where it
+//! comes in. An alias, `NAME@again`, enters a level into a comparison once more.
 
 use std::collections::BTreeSet;
 
 use crate::message::ExperimentProblem;
 use crate::{Factor, Vocabulary, engines};
 
-/// What stands between a level and its alias.
 const ALIAS: char = '@';
-/// The alias under which the noise floor is measured.
+/// The alias of the noise floor.
 const AGAIN: &str = "again";
 
-/// The level without its alias: `NAME` for `NAME@again`.
-pub fn base(level: &str) -> &str {
-    split(level).0
+/// `NAME` for `NAME@again`.
+pub fn without_alias(level: &str) -> &str {
+    split_alias(level).0
 }
 
-/// The engine's name in a level: `NAME` for `NAME/option=value@again`. The URL of a database is its own.
-pub fn engine(level: &str) -> &str {
-    engines::engine(base(level))
+/// `NAME` for `NAME/option=value@again`; a URL is its own.
+pub fn engine_name(level: &str) -> &str {
+    engines::engine_name(without_alias(level))
 }
 
-/// A level and its alias. In a URL an alias stands behind the last slash alone: before that, `@`
-/// is the host's.
-fn split(level: &str) -> (&str, Option<&str>) {
+/// In a URL, an alias stands behind the last slash only: an earlier `@` is the host's.
+fn split_alias(level: &str) -> (&str, Option<&str>) {
     let host = level.find("://").map_or(0, |scheme| scheme + 3);
     let start = match level[host..].rfind('/') {
         Some(slash) if host > 0 => host + slash,
@@ -39,43 +34,39 @@ fn split(level: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Levels without their aliases, each once.
 pub(crate) fn each_once<'a>(levels: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
     let mut seen = BTreeSet::new();
-    levels.map(|level| base(level)).filter(|name| seen.insert(*name)).collect()
+    levels.map(|level| without_alias(level)).filter(|name| seen.insert(*name)).collect()
 }
 
-/// Whether the level carries an alias.
 pub(crate) fn has_alias(level: &str) -> bool {
-    split(level).1.is_some()
+    split_alias(level).1.is_some()
 }
 
-/// The level that measures the noise floor of others: the first, entered once more under another
-/// name. `None` where it is among them already.
-pub(crate) fn again(levels: &[String]) -> Option<String> {
+/// The first level under an alias; `None` if it is among them already.
+pub(crate) fn noise_floor_level(levels: &[String]) -> Option<String> {
     let (first, others) = levels.split_first()?;
-    let name = base(first);
-    if others.iter().any(|other| base(other) == name) {
+    let name = without_alias(first);
+    if others.iter().any(|other| without_alias(other) == name) {
         return None;
     }
     Some(if has_alias(first) { name.to_owned() } else { format!("{name}{ALIAS}{AGAIN}") })
 }
 
-/// Brings a level into its canonical form. A scale is taken as it is: which there are depends on
-/// the workload.
-pub(crate) fn canonical(
+/// A scale stays as it is: its workload may not be known yet.
+pub(crate) fn canonical_level(
     factor: Factor,
     text: &str,
     vocabulary: &Vocabulary,
 ) -> Result<String, ExperimentProblem> {
-    let (base, Some(alias)) = split(text) else {
-        return vocabulary.canonical(factor, text);
+    let (base, Some(alias)) = split_alias(text) else {
+        return vocabulary.canonical_level(factor, text);
     };
     if alias.is_empty() || !alias.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
-        // What stands there in a URL that is wrong may be a piece of its password.
+        // In a wrong URL, this may be a piece of the password.
         let shown = if base.contains(":/") { "…" } else { alias };
         return Err(ExperimentProblem::new(format!("`{shown}` is not an alias"))
-            .help("an alias is made of letters, digits and dashes: `LEVEL@again`"));
+            .with_help("an alias is made of letters, digits and dashes: `LEVEL@again`"));
     }
-    Ok(format!("{}{ALIAS}{alias}", vocabulary.canonical(factor, base)?))
+    Ok(format!("{}{ALIAS}{alias}", vocabulary.canonical_level(factor, base)?))
 }

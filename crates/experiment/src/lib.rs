@@ -2,11 +2,10 @@
 //!
 //! An experiment names a workload, the levels of its factors, and how to measure; its plan is the
 //! cells that are run, in blocks, in an order that its seed fixes. This crate knows the lab's own
-//! factors and how their levels are written. It must never know an engine, a workload, a target, a
-//! device model, an arrival process or a planner by name, nor what a declared factor means: which
-//! names are valid, which factors a workload has, and how a declared one is written is told to it in a
-//! [`Vocabulary`]. The presets that it holds name some, in files that it reads like any other. It
-//! starts nothing and measures nothing.
+//! factors and how their levels are written, and reads all other names against what is registered: the
+//! engines, workloads, disks, arrival processes and planners of a [`Vocabulary`]. It must never know
+//! how load is made, how a trial is run or how results are shown: it starts nothing and measures
+//! nothing.
 
 mod bounds;
 mod count;
@@ -14,6 +13,7 @@ mod cut_by;
 mod cuts;
 mod disks;
 mod engines;
+mod entries;
 mod experiment;
 mod factor;
 mod factors;
@@ -29,35 +29,32 @@ mod plan;
 mod preset;
 mod published;
 pub mod random;
-mod registered;
+mod registration_problems;
 mod rows;
-mod secret;
 mod shard;
+mod url_passwords;
 mod vocabulary;
-mod written;
 
-pub use bakeoff_factor::Declared;
-pub use bakeoff_factor::limit::{Quantile, ResponseTimeLimit};
+pub use bakeoff_engines::Declared;
+pub use bakeoff_results::limit::{Quantile, ResponseTimeLimit};
 pub use bounds::Bounds;
 pub use count::{Count, EVERY};
 pub use cut_by::{CutBy, LevelSubstitute};
 pub use cuts::{Cuts, FILE_SYSTEMS, KEEPS, MOST_CUTS, MOST_IMAGES};
-pub use disks::{DeviceProblem, DeviceTable, DiskModels, Disks, HOST, ParameterNames};
-pub use engines::{
-    EngineNames, Engines, Judge, LevelReader, ServerKind, SettingPermission, Variant,
-};
+pub use disks::{Disks, HOST};
+pub use engines::Engines;
 pub use experiment::Experiment;
 pub use factor::{Declarer, Factor, LabFactor, OptionFactor};
-pub use factors::{ArrivalNames, Cpus, EngineState, MemoryLimit, NeighbourLoad, Rate};
+pub use factors::{Cpus, EngineState, MemoryLimit, NeighbourLoad, Rate};
 pub use keys::FlagOverrides;
 pub use layer::ServerSettings;
-pub use level::{base, engine};
+pub use level::{engine_name, without_alias};
 pub use load::MOST_TRIALS;
 pub use message::Error;
-pub use plan::{Cell, PlannedTrial, TrialBlock, TrialPlan, sequences};
+pub use plan::{Cell, PlannedTrial, TrialBlock, TrialPlan, group_sequences};
 pub use preset::{ARTICLES, Preset, presets};
 pub use published::PublishedArticle;
-pub use rows::{GENERATED, RowsFrom};
-pub use secret::without_passwords;
-pub use shard::{Shard, TooManyShards, deal};
-pub use vocabulary::{CollectionNames, PlannerNames, Vocabulary, WorkloadNames};
+pub use rows::{GENERATED, RowOrigin};
+pub use shard::{Shard, ShardCountError, deal_blocks};
+pub use url_passwords::without_passwords;
+pub use vocabulary::{PlannerNames, Vocabulary, WorkloadNames};

@@ -1,33 +1,27 @@
 //! Experiments that are known by their names.
 
-/// An experiment that is known by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset {
-    /// Its name.
     pub name: &'static str,
-    /// Its file.
     pub toml: &'static str,
 }
 
 impl Preset {
-    /// The text of a file beside a built-in preset's own.
-    pub(crate) fn file(&self, name: &str) -> Option<&'static str> {
+    pub(crate) fn find_file(&self, name: &str) -> Option<&'static str> {
         let is_it = |(preset, file, _): &&(&str, &str, _)| (*preset, *file) == (self.name, name);
         FILES.iter().find(is_it).map(|(.., text)| *text)
     }
 }
 
-/// The name under which all presets of articles are run, one after the other; theirs begin with it and a
-/// slash.
+/// All presets of articles, one after the other; their names begin with it and a slash.
 pub const ARTICLES: &str = "articles";
 
-/// The name that stands for the presets of articles among these, where there is one.
 pub(crate) fn all_articles(presets: &[Preset]) -> Option<&'static str> {
     let group = |name: &str| name.split_once('/').is_some_and(|(group, _)| group == ARTICLES);
     presets.iter().any(|preset| group(preset.name)).then_some(ARTICLES)
 }
 
-/// The files beside those of the presets: the preset's name, the file's, and its text.
+/// The preset, the file's name, and its text.
 const FILES: [(&str, &str, &str); 6] = [
     (
         "articles/redmine",
@@ -57,7 +51,6 @@ const FILES: [(&str, &str, &str); 6] = [
     ("articles/vote", "vote-2017.csv", include_str!("../../../experiments/articles/vote-2017.csv")),
 ];
 
-/// The experiments that are built in, in the order in which they are listed.
 pub fn presets() -> &'static [Preset] {
     &[
         Preset {

@@ -1,12 +1,10 @@
-//! What somebody else measured, as an experiment has it.
+//! Published figures in an experiment.
 
-use bakeoff_factor::published::Publication;
+use bakeoff_results::published::Publication;
 
-/// Figures that were published, and how the experiment's file gave them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishedArticle {
-    /// The figures.
     pub published: Publication,
-    /// The file's table `[published]`, with the text of each table of figures inside it.
+    /// The table `[published]`, with the texts of its files inside.
     pub(crate) toml: toml::Table,
 }

@@ -1,5 +1,5 @@
-//! A generator of ours, because a seed has to give the same plan on every machine and with every
-//! version of bakeoff; a library's may change with the library's next version.
+//! Our own generator: a seed has to give the same plan on every machine and with every version. A
+//! library's generator may change.
 
 /// SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA
 /// 2014; the constants are those of Java's `SplittableRandom`.
@@ -11,25 +11,24 @@ pub struct SplitMix64 {
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl SplitMix64 {
-    /// The generator of that seed.
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    /// A generator for one purpose among many: each list of words has its own.
+    /// A generator for one purpose: each list of words has its own.
     pub fn from_words(words: &[u64]) -> Self {
-        Self::new(words.iter().fold(0, |state, word| mix(state ^ mix(word.wrapping_add(STEP)))))
+        Self::new(
+            words.iter().fold(0, |state, word| mix_bits(state ^ mix_bits(word.wrapping_add(STEP)))),
+        )
     }
 
-    /// The next 64 bits.
     #[expect(clippy::should_implement_trait, reason = "it never ends, and borrows nothing")]
     pub fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(STEP);
-        mix(self.state)
+        mix_bits(self.state)
     }
 
-    /// A number below `end`, by multiplication (Lemire 2019); below 2^24, its bias is below one in
-    /// 2^40.
+    /// By multiplication (Lemire 2019); below 2^24, its bias is below one in 2^40.
     pub fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.next()) * end as u128) >> 64) as usize
     }
@@ -42,7 +41,7 @@ impl SplitMix64 {
     }
 }
 
-fn mix(mut word: u64) -> u64 {
+fn mix_bits(mut word: u64) -> u64 {
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)

@@ -1,34 +1,28 @@
-//! A plan that several machines share: which of them runs which blocks.
+//! Shares of a plan: which machine runs which blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
-use crate::plan::{Cell, TrialBlock, TrialPlan, sequences};
+use crate::plan::{Cell, TrialBlock, TrialPlan, group_sequences};
 use crate::random::SplitMix64;
-use crate::{Experiment, RowsFrom};
+use crate::{Experiment, RowOrigin};
 
-/// One of several parts of a plan, written `2/8`: the second of eight.
+/// Written `2/8`: the second of eight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Shard {
     index: u32,
     count: u32,
 }
 
-/// A plan has fewer parts than there are to be shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooManyShards {
-    /// How many shards there were to be.
+pub struct ShardCountError {
     pub shards: u32,
-    /// How many parts the plan has that can't be divided.
     pub parts: usize,
 }
 
 impl Shard {
-    /// The part `index`, from 1, of `count`.
-    ///
-    /// # Errors
-    /// What is wrong with the numbers, in a sentence.
+    /// The error is a sentence.
     pub fn new(index: u32, count: u32) -> Result<Self, String> {
         if count == 0 {
             return Err(format!("{index}/0 is a part of nothing; name how many shards there are"));
@@ -41,39 +35,30 @@ impl Shard {
         Ok(Self { index, count })
     }
 
-    /// Which part it is, from 1.
     pub fn index(self) -> u32 {
         self.index
     }
 
-    /// How many parts there are.
     pub fn count(self) -> u32 {
         self.count
     }
 
-    /// The numbers of its blocks of a plan.
-    ///
-    /// # Errors
-    /// [`TooManyShards`].
-    pub fn blocks(self, plan: &TrialPlan) -> Result<BTreeSet<u32>, TooManyShards> {
-        let dealt = deal(plan, self.count)?.into_iter();
+    pub fn own_blocks(self, plan: &TrialPlan) -> Result<BTreeSet<u32>, ShardCountError> {
+        let dealt = deal_blocks(plan, self.count)?.into_iter();
         Ok(dealt.filter(|(_, shard)| *shard == self.index).map(|(block, _)| block).collect())
     }
 
-    /// Of how many combinations of levels its blocks are, and of how many those of the whole plan are.
-    ///
-    /// # Errors
-    /// [`TooManyShards`].
-    pub fn combinations(self, plan: &TrialPlan) -> Result<(usize, usize), TooManyShards> {
-        let numbers = self.blocks(plan)?;
-        let all: BTreeSet<BTreeSet<&Cell>> = plan.blocks.iter().map(combination).collect();
+    /// How many combinations of levels its blocks have, and how many the whole plan has.
+    pub fn count_combinations(self, plan: &TrialPlan) -> Result<(usize, usize), ShardCountError> {
+        let numbers = self.own_blocks(plan)?;
+        let all: BTreeSet<BTreeSet<&Cell>> = plan.blocks.iter().map(combination_of).collect();
         let own = plan.blocks.iter().filter(|block| numbers.contains(&block.number));
-        let own: BTreeSet<BTreeSet<&Cell>> = own.map(combination).collect();
+        let own: BTreeSet<BTreeSet<&Cell>> = own.map(combination_of).collect();
         Ok((own.len(), all.len()))
     }
 
-    /// Whether the item at `place` of a list is its own, where a list is dealt one by one.
-    pub fn has(self, place: usize) -> bool {
+    /// Whether this shard has the item at `place`, if a list is dealt one by one.
+    pub fn owns_item(self, place: usize) -> bool {
         place % self.count as usize == self.index as usize - 1
     }
 }
@@ -87,7 +72,7 @@ impl FromStr for Shard {
         let Some((index, count)) = parts else {
             return Err("give which shard it is and how many there are, as 2/8".into());
         };
-        Self::new(number(index)?, number(count)?)
+        Self::new(parse_number(index)?, parse_number(count)?)
     }
 }
 
@@ -95,8 +80,7 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A whole number in digits.
-fn number(digits: &str) -> Result<u32, String> {
+fn parse_number(digits: &str) -> Result<u32, String> {
     digits.parse().map_err(|_| {
         format!(
             "{digits} is too large: the number of a shard, and of shards, is {} at most",
@@ -111,7 +95,7 @@ impl fmt::Display for Shard {
     }
 }
 
-impl fmt::Display for TooManyShards {
+impl fmt::Display for ShardCountError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { shards, parts } = self;
         write!(
@@ -123,22 +107,18 @@ impl fmt::Display for TooManyShards {
     }
 }
 
-impl std::error::Error for TooManyShards {}
+impl std::error::Error for ShardCountError {}
 
-/// Which shard, from 1, runs each block of a plan, by the blocks' numbers. It depends on the plan and the
-/// number of shards alone, so that every machine comes to the same.
+/// Which shard, from 1, runs each block, by the blocks' numbers. It depends only on the plan and
+/// the number of shards, so every machine finds the same.
 ///
-/// Blocks that share a conditioning stay together. Of each combination of levels every shard has as many
-/// repetitions as all can have, one after the other, so that the orders that balance each other are on one
-/// machine; what is left over is dealt in turn. So no shard has more than one part more than another of
-/// what is left over, and with as many repetitions as shards each has every combination.
-///
-/// # Errors
-/// [`TooManyShards`], also where there are to be none.
-pub fn deal(plan: &TrialPlan, shards: u32) -> Result<BTreeMap<u32, u32>, TooManyShards> {
-    let parts = sequences(&plan.blocks, |block| block);
+/// Blocks that share a conditioning stay together. Of each combination every shard has as many
+/// repetitions as all can have, one after the other, so that orders that balance each other are on
+/// one machine. The rest is dealt in turn: no shard has more than one part more than another.
+pub fn deal_blocks(plan: &TrialPlan, shards: u32) -> Result<BTreeMap<u32, u32>, ShardCountError> {
+    let parts = group_sequences(&plan.blocks, |block| block);
     if shards == 0 || shards as usize > parts.len() {
-        return Err(TooManyShards { shards, parts: parts.len() });
+        return Err(ShardCountError { shards, parts: parts.len() });
     }
     let mut left_over = (0..shards).cycle();
     let mut owners = BTreeMap::new();
@@ -154,12 +134,11 @@ pub fn deal(plan: &TrialPlan, shards: u32) -> Result<BTreeMap<u32, u32>, TooMany
     Ok(owners)
 }
 
-/// The levels of a block's trials, whatever their order.
-fn combination(block: &TrialBlock) -> BTreeSet<&Cell> {
+fn combination_of(block: &TrialBlock) -> BTreeSet<&Cell> {
     block.trials.iter().map(|trial| &trial.cell).collect()
 }
 
-/// Sequences that differ in nothing but the repetition and the order of their trials, in the plan's order.
+/// Groups blocks that differ only in the repetition and the order of their trials.
 fn by_kind(sequences: Vec<Vec<&TrialBlock>>) -> Vec<Vec<Vec<&TrialBlock>>> {
     let mut kinds: Vec<Vec<Vec<&TrialBlock>>> = Vec::new();
     let mut known: BTreeMap<BTreeSet<&Cell>, usize> = BTreeMap::new();
@@ -176,14 +155,14 @@ fn by_kind(sequences: Vec<Vec<&TrialBlock>>) -> Vec<Vec<Vec<&TrialBlock>>> {
 }
 
 impl Experiment {
-    /// Tells the plans of different experiments apart, in 16 hexadecimal digits: of the experiment as it was
-    /// settled, its seed among it, of what its text or rows are (`text`), and of the `version` that lays the
-    /// plan out. Where files lie does not count.
+    /// 16 hexadecimal digits that identify a plan: made from the settled experiment with its seed,
+    /// its text or rows (`text`), and the `version` that lays the plan out. The places of files do
+    /// not count.
     pub fn plan_id(&self, version: &str, text: &str) -> String {
         let mut text = text.to_owned();
         let rows = self.rows_from.as_ref().and_then(|from| match from {
-            RowsFrom::File(path) => Some(path),
-            RowsFrom::Generated | RowsFrom::Collection(_) => None,
+            RowOrigin::File(path) => Some(path),
+            RowOrigin::Generated | RowOrigin::Collection(_) => None,
         });
         for path in self.text.iter().chain(rows) {
             text = text.replace(&*path.to_string_lossy(), "");

@@ -1,111 +1,91 @@
-//! The names that are valid in an experiment. Other crates know what they name.
+//! The registered names that an experiment may use.
 
 use std::collections::BTreeMap;
 
-use bakeoff_factor::DEFAULT;
+use bakeoff_engines::DEFAULT;
+use bakeoff_load::ArrivalProcess;
+use bakeoff_workloads::Collection;
 use toml::Table;
 
 use crate::factor::{LabFactor, OptionFactor, Valid};
 use crate::factors::rate;
 use crate::message::{ExperimentProblem, one_of};
-use crate::options::{self, HOLDERS, Holders};
-use crate::{ArrivalNames, CutBy, Disks, Engines, Factor, Preset};
+use crate::options::{self, HOLDERS, HasOptions};
+use crate::{CutBy, Disks, Engines, Factor, Preset};
 
-/// The names that are valid in an experiment, in the order in which they are listed to a user.
+/// In the order in which they are listed to a user.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
-    /// The engines.
     pub engines: Engines,
-    /// The workloads.
     pub workloads: Vec<WorkloadNames>,
-    /// The disks.
     pub disks: Disks,
-    /// The arrival processes, at least one; the first is that of a rate without a name.
-    pub arrivals: Vec<ArrivalNames>,
-    /// The planners, at least one; the first is that of an experiment that names none.
+    /// At least one; the first is that of a rate without a name.
+    pub arrivals: Vec<&'static ArrivalProcess>,
+    /// At least one; the first is the default.
     pub planners: Vec<PlannerNames>,
-    /// The collections of text that rows may come from by name; where an experiment names nothing, the first
-    /// that is installed.
-    pub collections: Vec<CollectionNames>,
-    /// The experiments that are known by their names.
+    /// The first that is installed is the default source of rows.
+    pub collections: Vec<&'static Collection>,
     pub presets: Vec<Preset>,
-    /// Whether whoever runs an experiment trusts its file like a program: it may then have settings
-    /// that run commands, and connect to databases that it names.
+    /// Whether the file is trusted like a program: it may run commands and connect to databases.
     pub trusts: bool,
 }
 
-/// A planner, as an experiment names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A planner's contract is built on an experiment and its plan, so it stands above this crate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannerNames {
-    /// Its name.
-    pub name: String,
+    pub name: &'static str,
     /// Whether it decides how often each block is repeated, within [`Bounds`](crate::Bounds).
     pub repeats: bool,
-    /// Whether it looks for the highest rate that keeps a [`Limit`](crate::ResponseTimeLimit).
+    /// Whether it looks for the highest rate that keeps a [limit](crate::ResponseTimeLimit).
     pub seeks: bool,
 }
 
-/// A collection of text, as an experiment names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CollectionNames {
-    /// Its name.
-    pub name: String,
-    /// Whether this machine has it.
-    pub installed: bool,
-}
-
-/// What an experiment may say of one workload.
+/// A target's description of one of its workloads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadNames {
-    /// Its name.
     pub name: String,
-    /// The scales that it comes in; the first is the default. At least one where it has the factor
-    /// `scale`.
+    /// The first is the default. At least one if it has the factor `scale`.
     pub scales: Vec<String>,
-    /// The operations that its clients do.
     pub operations: Vec<String>,
-    /// The factors that it has, at least one, in the order in which they are listed: those of the
-    /// lab's own that its target has, and those that its target or itself declares.
+    /// At least one: the lab's own that its target has, and those that it or its target declares.
     pub factors: Vec<Factor>,
-    /// Whether its clients read again what they wrote, so that an engine that stores nothing can't
-    /// serve it.
+    /// Whether its clients read what they wrote: an engine that stores nothing can't serve it.
     pub reads_back: bool,
-    /// How many rows it takes from a file or a collection at each scale, by the order of the scales; empty
-    /// where it makes its rows itself.
+    /// How many rows it takes from a file at each scale; empty if it makes its rows itself.
     pub takes_rows: Vec<u64>,
-    /// The workload whose clients are at work when the power is cut under this one, and the factors by
-    /// which promises differ; this one has these, `disk` and `clients`. Or why the power can't be cut: a
-    /// clause in the first line, and how to mend it in the lines after that.
+    /// How the power is cut under it; it has the factors named there, `disk` and `clients`. The
+    /// error says why it can't be cut: a clause, and in further lines how to mend it.
     pub cut_by: Result<CutBy, String>,
 }
 
 impl WorkloadNames {
-    /// Whether it has the factor.
-    pub fn has(&self, factor: Factor) -> bool {
+    pub fn has_factor(&self, factor: Factor) -> bool {
         self.factors.contains(&factor)
     }
 }
 
 impl Vocabulary {
-    /// The workload of that name.
-    pub fn workload(&self, name: &str) -> Option<&WorkloadNames> {
+    pub fn find_workload(&self, name: &str) -> Option<&WorkloadNames> {
         self.workloads.iter().find(|workload| workload.name == name)
     }
 
-    /// The planner of that name.
-    pub(crate) fn planner(&self, name: &str) -> Result<&PlannerNames, ExperimentProblem> {
-        let names: Vec<&str> = self.planners.iter().map(|planner| &*planner.name).collect();
+    pub(crate) fn find_planner(&self, name: &str) -> Result<PlannerNames, ExperimentProblem> {
+        let names: Vec<&str> = self.planners.iter().map(|planner| planner.name).collect();
         let name = one_of("planner", name, &names)?;
-        Ok(self.planners.iter().find(|planner| planner.name == name).expect("it is one of them"))
+        Ok(self
+            .planners
+            .iter()
+            .copied()
+            .find(|planner| planner.name == name)
+            .expect("it is one of them"))
     }
 
-    /// The same, with an experiment's own devices.
     pub(crate) fn with_disks(&self, own: &BTreeMap<String, Table>) -> Self {
         Self { disks: self.disks.with_own(own), ..self.clone() }
     }
 
-    /// The factors of a workload; where none is known, those of all workloads, each name once.
-    pub(crate) fn factors(&self, workload: Option<&WorkloadNames>) -> Vec<Factor> {
+    /// Those of all workloads if none is given, each name once.
+    pub(crate) fn factors_of(&self, workload: Option<&WorkloadNames>) -> Vec<Factor> {
         if let Some(workload) = workload {
             return workload.factors.clone();
         }
@@ -118,32 +98,29 @@ impl Vocabulary {
         all
     }
 
-    /// The options that engines and disks declare, each name once, in the order of the names. Where
-    /// the workload is known, those of the factors that it has.
-    pub fn options(&self, workload: Option<&WorkloadNames>) -> Vec<Factor> {
-        let has = |factor: &Factor| workload.is_none_or(|workload| workload.has(*factor));
-        let holders = HOLDERS.into_iter().filter(has).map(|factor| self.holders(factor));
-        options::factors(holders.flat_map(Holders::declarations))
+    /// Factors that engines and disks declare, by name; with a workload, only those that apply to
+    /// its factors.
+    pub fn option_factors(&self, workload: Option<&WorkloadNames>) -> Vec<Factor> {
+        let has = |factor: &Factor| workload.is_none_or(|workload| workload.has_factor(*factor));
+        let holders = HOLDERS.into_iter().filter(has).map(|factor| self.option_holders(factor));
+        options::merge_declared(holders.flat_map(HasOptions::declared_options))
     }
 
-    /// The engines or the disks.
-    pub(crate) fn holders(&self, factor: Factor) -> &dyn Holders {
+    pub(crate) fn option_holders(&self, factor: Factor) -> &dyn HasOptions {
         if factor == Factor::ENGINE { &self.engines } else { &self.disks }
     }
 
-    /// Whether anything has a factor of that name.
     pub(crate) fn is_factor(&self, name: &str) -> bool {
-        let all = self.factors(None).into_iter().chain(self.options(None));
+        let all = self.factors_of(None).into_iter().chain(self.option_factors(None));
         all.into_iter().any(|factor| factor.name() == name)
     }
 
-    /// The factor of that name, where the workload has it.
-    pub(crate) fn factor(
+    pub(crate) fn find_factor(
         &self,
         workload: Option<&WorkloadNames>,
         name: &str,
     ) -> Result<Factor, ExperimentProblem> {
-        let mut all = self.factors(workload).into_iter().chain(self.options(workload));
+        let mut all = self.factors_of(workload).into_iter().chain(self.option_factors(workload));
         if let Some(factor) = all.find(|factor| factor.name() == name) {
             return Ok(factor);
         }
@@ -151,64 +128,60 @@ impl Vocabulary {
             Some(workload) => format!("the workload `{}` has no factor `{name}`", workload.name),
             None => format!("unknown factor `{name}`"),
         };
-        let valid = self.factors(workload);
+        let valid = self.factors_of(workload);
         let valid: Vec<&str> = valid.into_iter().map(Factor::name).collect();
-        Err(self.choices(ExperimentProblem::new(title), name, &valid, workload))
+        Err(self.add_choices(ExperimentProblem::new(title), name, &valid, workload))
     }
 
-    /// Adds to what is wrong with a name which of the valid ones or of the options was most likely
-    /// meant, and what is valid.
-    pub(crate) fn choices(
+    pub(crate) fn add_choices(
         &self,
         problem: ExperimentProblem,
         name: &str,
         valid: &[&str],
         workload: Option<&WorkloadNames>,
     ) -> ExperimentProblem {
-        let options = self.options(workload);
+        let options = self.option_factors(workload);
         let options: Vec<&str> = options.into_iter().map(Factor::name).collect();
-        let problem = problem.meant(name, &[valid, &options].concat()).valid(valid);
+        let problem = problem.with_nearest(name, &[valid, &options].concat()).with_valid(valid);
         if options.is_empty() {
             return problem;
         }
-        problem.help("and the options of engines and disks: see `bakeoff list factors`")
+        problem.with_help("and the options of engines and disks: see `bakeoff list factors`")
     }
 
-    /// How the levels of a factor are written, with the registered names that it has in full.
-    pub fn syntax(&self, factor: Factor) -> String {
-        format!("{}{}", factor.syntax(), self.registered(factor))
+    pub fn level_syntax(&self, factor: Factor) -> String {
+        format!("{}{}", factor.syntax(), self.registered_names(factor))
     }
 
-    /// What `--help` says of a factor, with the registered names that it has in full.
     pub fn flag_help(&self, factor: Factor) -> String {
-        format!("{}{}", factor.flag_help(), self.registered(factor))
+        format!("{}{}", factor.flag_help(), self.registered_names(factor))
     }
 
-    /// What follows of the registered names.
-    fn registered(&self, factor: Factor) -> String {
+    fn registered_names(&self, factor: Factor) -> String {
         match factor {
-            Factor::Own(LabFactor { valid: Valid::Rates, .. }) => rate::ways(&self.arrivals),
+            Factor::Own(LabFactor { valid: Valid::Rates, .. }) => {
+                rate::describe_arrivals(&self.arrivals)
+            }
             _ => String::new(),
         }
     }
 
-    /// Brings a level without alias into its canonical form. A scale is taken as it is: which there
-    /// are depends on the workload.
-    pub(crate) fn canonical(
+    /// A scale stays as it is: the known ones depend on the workload.
+    pub(crate) fn canonical_level(
         &self,
         factor: Factor,
         text: &str,
     ) -> Result<String, ExperimentProblem> {
         if text.is_empty() {
             return Err(ExperimentProblem::new(format!("an empty level of `{factor}`"))
-                .help(format!("valid: {}", self.syntax(factor))));
+                .with_help(format!("valid: {}", self.level_syntax(factor))));
         }
         match factor {
             Factor::Own(own) => match own.valid {
                 Valid::Text(canonical) => canonical(text),
-                Valid::Engines => self.engines.canonical(text),
-                Valid::Disks => self.disks.canonical(text),
-                Valid::Rates => rate::canonical(text, &self.arrivals),
+                Valid::Engines => self.engines.canonical_level(text),
+                Valid::Disks => self.disks.canonical_level(text),
+                Valid::Rates => rate::canonical_level(text, &self.arrivals),
                 Valid::Scales => Ok(text.to_owned()),
             },
             Factor::Declared(declared) => {
@@ -218,7 +191,6 @@ impl Vocabulary {
         }
     }
 
-    /// Brings a level of an option into its canonical form, as one who declares it has it.
     fn canonical_option(
         &self,
         option: &OptionFactor,
@@ -228,7 +200,8 @@ impl Vocabulary {
             return Ok(text.to_owned());
         }
         let of = option.declaring_factors().into_iter();
-        let mut read = of.filter_map(|factor| self.holders(factor).value(&option.name, text));
+        let mut read =
+            of.filter_map(|factor| self.option_holders(factor).value(&option.name, text));
         let first = read.next().expect("somebody declares it");
         first.or_else(|wrong| read.find_map(Result::ok).ok_or(wrong))
     }

@@ -7,75 +7,53 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, Stat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-/// Bytes of entries that are read at once.
-const BUFFER: usize = 32 << 10;
-/// How many folders may be in one another: each takes a descriptor on the way to the next.
+/// Each level of nesting takes a descriptor.
 const DEEPEST: usize = 900;
 
-/// A folder, held by its descriptor: its names lead to what is in it, wherever it is moved and
-/// whatever takes its place.
+/// Its names lead to its own entries, wherever it is moved and whatever takes its place.
 #[derive(Debug)]
 pub struct Dir {
     descriptor: OwnedFd,
-    /// Where it was found, for messages.
+    /// For messages.
     path: PathBuf,
-    /// How many folders it is in below the one that was opened first.
+    /// How deep it is below the folder that was opened first.
     depth: usize,
 }
 
-/// What something in a folder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
-    /// A file with data.
     File,
-    /// A folder.
     Folder,
-    /// A symbolic link.
     Link,
     /// A pipe, a socket or a device.
     Special,
 }
 
-/// Something in a folder, as it was when it was looked at.
 #[derive(Clone, Debug)]
 pub struct FolderEntry {
-    /// Its name.
     pub name: OsString,
-    /// What it is.
     pub kind: EntryKind,
-    /// Owner, mode, size and the like.
     pub stat: Stat,
 }
 
 impl Dir {
-    /// Opens the folder at the end of a path. Links on the way to it are followed, and it may not
-    /// be one itself.
-    ///
-    /// # Errors
-    /// There is no such folder, or it is a link; the message names it.
+    /// Links on the way are followed, but the folder itself may not be one.
     pub fn open(path: &Path) -> io::Result<Self> {
         Self::open_in(CWD, path, path.to_owned())
     }
 
-    /// The folder of a descriptor that may be open for nothing; it was found at `path`.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// A folder whose descriptor may be open for nothing (`O_PATH`), found at `path`.
     pub fn from_descriptor(descriptor: impl AsFd, path: &Path) -> io::Result<Self> {
         Self::open_in(descriptor.as_fd(), Path::new("."), path.to_owned())
     }
 
-    /// Opens a folder in this one.
-    ///
-    /// # Errors
-    /// As [`Dir::open`]; or it is in more than 900 folders.
-    pub fn enter(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
+    pub fn enter_folder(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         let name = name.as_ref();
         if self.depth >= DEEPEST {
-            return Err(self.refusal(name, "is in too many folders"));
+            return Err(self.explain_refusal(name, "is in too many folders"));
         }
         let entered = Self::open_in(self.as_fd(), Path::new(name), self.path.join(name))?;
         Ok(Self { depth: self.depth + 1, ..entered })
@@ -85,7 +63,7 @@ impl Dir {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::openat(folder, name, flags, Mode::empty()) {
             Ok(descriptor) => Ok(Self { descriptor, path, depth: 0 }),
-            // Of a link, O_DIRECTORY says that it is no folder.
+            // For a link, O_DIRECTORY says that it is no folder.
             Err(Errno::NOTDIR | Errno::LOOP) => {
                 let found = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
                 let what = match found.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
@@ -95,50 +73,33 @@ impl Dir {
                 let text = format!("{} {what}", path.display());
                 Err(io::Error::new(io::ErrorKind::NotADirectory, text))
             }
-            Err(error) => Err(at(&path, error)),
+            Err(error) => Err(error_at(&path, error)),
         }
     }
 
-    /// Where it was found.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What the file system says of it.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn stat(&self) -> io::Result<Stat> {
-        rustix::fs::fstat(self).map_err(|error| at(&self.path, error))
+    pub fn stat_folder(&self) -> io::Result<Stat> {
+        rustix::fs::fstat(self).map_err(|error| error_at(&self.path, error))
     }
 
-    /// What is in it, each looked at without following it. What vanishes meanwhile is left out.
-    ///
-    /// # Errors
-    /// It can't be read.
-    pub fn entries(&self) -> io::Result<Vec<FolderEntry>> {
-        let failed = |error| at(&self.path, error);
-        // A place in the folder of its own, so that it can be listed again.
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let listing = rustix::fs::openat(self, c".", flags, Mode::empty()).map_err(failed)?;
-        let mut buffer = Vec::with_capacity(BUFFER);
-        let mut names = RawDir::new(listing, buffer.spare_capacity_mut());
+    /// None of them is followed. What vanishes meanwhile is left out.
+    pub fn list_entries(&self) -> io::Result<Vec<FolderEntry>> {
+        let failed = |error| error_at(&self.path, error);
         let mut entries = Vec::new();
-        while let Some(name) = names.next() {
+        for name in rustix::fs::Dir::read_from(self).map_err(failed)? {
             let name = name.map_err(failed)?;
             let name = OsStr::from_bytes(name.file_name().to_bytes());
             if name != "." && name != ".." {
-                entries.extend(self.look(name)?);
+                entries.extend(self.find_entry(name)?);
             }
         }
         Ok(entries)
     }
 
-    /// What has this name in it; `None` where nothing has.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn look(&self, name: impl AsRef<OsStr>) -> io::Result<Option<FolderEntry>> {
+    pub fn find_entry(&self, name: impl AsRef<OsStr>) -> io::Result<Option<FolderEntry>> {
         let name = name.as_ref();
         match rustix::fs::statat(self, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(FolderEntry {
@@ -147,61 +108,52 @@ impl Dir {
                 stat,
             })),
             Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(at(&self.path.join(name), error)),
+            Err(error) => Err(error_at(&self.path.join(name), error)),
         }
     }
 
-    /// Opens a file with data in it, to be read. Waits for nobody.
-    ///
-    /// # Errors
-    /// There is none of that name, or it is a link, a pipe, a socket or a device.
-    pub fn read(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+    /// Waits for nobody. Refuses a link, a pipe, a socket or a device.
+    pub fn open_for_read(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         self.open_file(name.as_ref(), OFlags::RDONLY)
     }
 
-    /// Opens a file with data in it, to be read and appended to; it is made, with mode 0600, where
-    /// there is none. Waits for nobody.
-    ///
-    /// # Errors
-    /// As [`Dir::read`]; or it has other names, too, which may be anywhere.
-    pub fn append(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+    /// Makes the file with mode 0600 if there is none. As [`Dir::open_for_read`], and refuses a file with
+    /// other names, which may be anywhere.
+    pub fn open_for_append(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         let name = name.as_ref();
         let file = self.open_file(name, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)?;
-        let stat = rustix::fs::fstat(&file).map_err(|error| at(&self.path.join(name), error))?;
+        let stat =
+            rustix::fs::fstat(&file).map_err(|error| error_at(&self.path.join(name), error))?;
         if stat.st_nlink > 1 {
             let what = "has several names, and the others may be anywhere";
-            return Err(self.refusal(name, what));
+            return Err(self.explain_refusal(name, what));
         }
         Ok(file)
     }
 
     fn open_file(&self, name: &OsStr, flags: OFlags) -> io::Result<File> {
-        // A device is not even opened, where it is not swapped in this very moment.
-        if self.look(name)?.is_some_and(|entry| entry.kind != EntryKind::File) {
-            return Err(self.refusal(name, "is not a file with data"));
+        // Opening a device may already do something to it.
+        if self.find_entry(name)?.is_some_and(|entry| entry.kind != EntryKind::File) {
+            return Err(self.explain_refusal(name, "is not a file with data"));
         }
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = rustix::fs::openat(self, name, flags, Mode::RUSR | Mode::WUSR)
-            .map_err(|error| at(&self.path.join(name), error))?;
-        let stat = rustix::fs::fstat(&file).map_err(|error| at(&self.path.join(name), error))?;
+            .map_err(|error| error_at(&self.path.join(name), error))?;
+        let stat =
+            rustix::fs::fstat(&file).map_err(|error| error_at(&self.path.join(name), error))?;
         if EntryKind::from_stat(&stat) != EntryKind::File {
-            return Err(self.refusal(name, "is not a file with data"));
+            return Err(self.explain_refusal(name, "is not a file with data"));
         }
         Ok(file.into())
     }
 
-    /// Says what is wrong with something in it.
-    pub fn refusal(&self, name: impl AsRef<OsStr>, what: &str) -> io::Error {
+    pub fn explain_refusal(&self, name: impl AsRef<OsStr>, what: &str) -> io::Error {
         let path = self.path.join(name.as_ref());
         io::Error::new(io::ErrorKind::InvalidInput, format!("{} {what}", path.display()))
     }
 
-    /// Syncs its entries.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn sync(&self) -> io::Result<()> {
-        rustix::fs::fsync(self).map_err(|error| at(&self.path, error))
+        rustix::fs::fsync(self).map_err(|error| error_at(&self.path, error))
     }
 }
 
@@ -222,8 +174,7 @@ impl EntryKind {
     }
 }
 
-/// The system's error, with the path that it is about.
-pub(crate) fn at(path: &Path, error: Errno) -> io::Error {
+pub(crate) fn error_at(path: &Path, error: Errno) -> io::Error {
     let error = io::Error::from(error);
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }

@@ -1,10 +1,11 @@
-//! Folders that somebody else can write in, read by descriptors: no link is followed, so that what
-//! is swapped meanwhile leads nowhere else, and nothing is opened that waits or is a device.
+//! Folders that somebody else can write in, read by descriptors: no link is followed, so a swapped
+//! entry leads nowhere else, and opening never waits. [`trust`] says who owns a folder.
 //!
-//! This crate must never know whose the folders are or what is in their files.
+//! This crate must never know what is kept in a folder, a run or an engine.
 
 mod dir;
+pub mod trust;
 mod walk;
 
 pub use dir::{Dir, EntryKind, FolderEntry};
-pub use walk::{each_file, space};
+pub use walk::{disk_usage, each_file};

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use bakeoff_folders::{Dir, EntryKind, each_file, space};
+use bakeoff_folders::{Dir, EntryKind, disk_usage, each_file};
 
 /// How often a folder is read while it is swapped so often.
 const LOOKS: u64 = 10_000;
@@ -40,19 +40,19 @@ fn links_are_not_followed_and_pipes_not_opened() {
 
     assert_eq!(all(&folder), [b"own"]);
     let dir = Dir::open(&folder).unwrap();
-    assert!(space(&dir).unwrap() < 64 << 10);
+    assert!(disk_usage(&dir).unwrap() < 64 << 10);
     for name in ["link", "pipe", "linked"] {
-        let error = dir.read(name).unwrap_err();
+        let error = dir.open_for_read(name).unwrap_err();
         assert!(error.to_string().contains(name), "{error}");
-        dir.append(name).unwrap_err();
+        dir.open_for_append(name).unwrap_err();
     }
-    let error = dir.enter("linked").unwrap_err();
+    let error = dir.enter_folder("linked").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotADirectory);
     assert!(error.to_string().contains("is a link"), "{error}");
     Dir::open(&folder.join("linked")).unwrap_err();
-    assert_eq!(dir.look("linked").unwrap().map(|entry| entry.kind), Some(EntryKind::Link));
+    assert_eq!(dir.find_entry("linked").unwrap().map(|entry| entry.kind), Some(EntryKind::Link));
     fs::hard_link(outside.join("file"), folder.join("second")).unwrap();
-    let error = dir.append("second").unwrap_err();
+    let error = dir.open_for_append("second").unwrap_err();
     assert!(error.to_string().contains("several names"), "{error}");
 }
 
@@ -97,6 +97,6 @@ fn folders_without_end_are_refused() {
         let below = rustix::fs::openat(&depth, "f", flags, rustix::fs::Mode::empty()).unwrap();
         depth = Dir::from_descriptor(below, place.path()).unwrap();
     }
-    let error = space(&Dir::open(place.path()).unwrap()).unwrap_err();
+    let error = disk_usage(&Dir::open(place.path()).unwrap()).unwrap_err();
     assert!(error.to_string().contains("too many folders"), "{error}");
 }

@@ -1,63 +1,52 @@
-//! Answers: an image is asked what a client's seeded operations ask, untimed, and what it answers is kept
-//! in a form in which engines that keep their contract agree ([`listen`]). So it is known whether all
-//! engines of a run answer alike, and if not, which statement they differ in first.
+//! Asks an image the questions of a client's seeded operations, untimed, and keeps the answers in a
+//! form in which engines that keep their contract agree ([`collect_answers`]). This shows whether
+//! all engines of a run answer alike and, if not, at which statement they first differ.
 //!
 //! It must never know which engine answers, what an operation stands for, or what becomes of a
 //! difference.
 
 mod canonical;
-mod ids;
-mod listen;
+mod generated_keys;
+mod listening_session;
 
 use bakeoff_results::AnswerDifference;
 use serde::{Deserialize, Serialize};
 
-pub use listen::{AnswersRequest, listen};
+pub use listening_session::{AnswersRequest, collect_answers};
 
-/// How many operations an image is asked for at most.
 pub const MOST_OPERATIONS: usize = 500;
-/// After how many statements no other operation is begun. One of `redmine` is some 275 statements.
+/// No operation starts after this many statements. One operation of `redmine` has some 275.
 pub const MOST_STATEMENTS: u64 = 5_000;
 
-/// What an image answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageAnswers {
-    /// What was asked: the workload and the levels that change it.
     pub work: String,
-    /// The names of what can be asked; an answer has its number in these.
+    /// An answer refers to one of these names by its index.
     pub statements: Vec<String>,
-    /// What was answered to each operation, in order.
     pub operations: Vec<AnsweredOperation>,
 }
 
-/// What was answered to an operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnsweredOperation {
-    /// Its name.
     pub name: String,
-    /// The answers, in order.
     pub answers: Vec<RecordedAnswer>,
 }
 
-/// An answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedAnswer {
-    /// The number of what was asked in [`ImageAnswers::statements`].
     pub statement: usize,
-    /// The answer, the same from every engine that keeps its contract. Of a long one its start, and a
-    /// digest of all of it.
+    /// The same from every engine that keeps its contract. A long answer is cut, with a digest of
+    /// all of it.
     pub text: String,
-    /// The words of an error, which are each engine's own.
+    /// The error in the engine's own words.
     pub said: Option<String>,
 }
 
 impl ImageAnswers {
-    /// How many answers there are.
-    pub fn answers(&self) -> u64 {
+    pub fn count_answers(&self) -> u64 {
         self.operations.iter().map(|operation| operation.answers.len() as u64).sum()
     }
 
-    /// A digest of all answers.
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::default();
         for operation in &self.operations {
@@ -70,9 +59,8 @@ impl ImageAnswers {
         digest.0
     }
 
-    /// The first answer that is not what the image of the engine `other` answered; `None` where all
-    /// are.
-    pub fn difference(&self, other: &str, theirs: &Self) -> Option<AnswerDifference> {
+    /// The first answer that differs from the image of the engine `other`, if any.
+    pub fn find_difference(&self, other: &str, theirs: &Self) -> Option<AnswerDifference> {
         let most = self.operations.len().max(theirs.operations.len());
         (0..most).find_map(|at| {
             let [one, two] = [self, theirs].map(|told| told.operations.get(at));
@@ -96,7 +84,6 @@ impl ImageAnswers {
         })
     }
 
-    /// An answer for a reader who knows which statement is spoken of.
     fn in_words(&self, answer: Option<&RecordedAnswer>, spoken_of: usize) -> String {
         let Some(RecordedAnswer { statement, text, said }) = answer else {
             return "it was not asked that".into();
@@ -112,7 +99,7 @@ impl ImageAnswers {
     }
 }
 
-/// FNV-1a with 64 bits, over texts one after the other: the same on every machine.
+/// FNV-1a with 64 bits over a row of texts: the same on every machine.
 pub struct Digest(pub u64);
 
 impl Default for Digest {
@@ -122,7 +109,7 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Adds a text, and its end: no text holds the byte that marks it.
+    /// 0xff ends each text: no UTF-8 text contains it.
     pub fn add(&mut self, text: &str) {
         let ended = text.bytes().chain([0xff]);
         self.0 = ended.fold(self.0, |digest, byte| {

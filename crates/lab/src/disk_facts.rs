@@ -1,18 +1,15 @@
-//! What a run records of the disks that it simulates.
-
 use std::collections::BTreeSet;
 
-use bakeoff_experiment::{Experiment, Factor, HOST, base};
+use bakeoff_experiment::{Experiment, Factor, HOST, without_alias};
 use bakeoff_results::DiskFact;
 
 use crate::Registry;
 
-/// Each simulated disk of an experiment, in the order in which it names them.
 pub fn disk_facts(registry: &Registry, experiment: &Experiment) -> Vec<DiskFact> {
     let models = registry.models();
-    let levels = experiment.levels(Factor::DISK);
+    let levels = experiment.run_levels(Factor::DISK);
     let mut seen = BTreeSet::new();
-    let plain = levels.iter().map(|level| base(level)).filter(|level| seen.insert(*level));
+    let plain = levels.iter().map(|level| without_alias(level)).filter(|level| seen.insert(*level));
     let fact = |level: &str| {
         let spec = match experiment.disks.get(level) {
             Some(table) => models.parse_table(table),
@@ -21,8 +18,8 @@ pub fn disk_facts(registry: &Registry, experiment: &Experiment) -> Vec<DiskFact>
         let spec = spec.ok()?;
         Some(DiskFact {
             level: level.to_owned(),
-            simulates: models.simulated(&spec),
-            flush_s: spec.number("flush_us").map(|flush_us| flush_us * 1e-6),
+            simulates: models.describe_simulation(&spec),
+            flush_s: spec.read_number("flush_us").map(|flush_us| flush_us * 1e-6),
         })
     };
     plain.filter(|level| *level != HOST).filter_map(fact).collect()

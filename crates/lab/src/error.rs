@@ -1,5 +1,4 @@
-//! Why a trial, a power cut or a whole run came to nothing: whose fault it is, in words that say
-//! what to do.
+//! Errors of trials, power cuts and runs, with whose fault they are and how to mend them.
 
 use std::fmt;
 use std::io;
@@ -8,69 +7,51 @@ use std::path::PathBuf;
 use bakeoff_disk::neighbour;
 use serde::{Deserialize, Serialize};
 
-/// Why a trial or a power cut failed. Its text is the whole message.
+/// Its text is the whole message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum TrialError {
-    /// What is tested failed.
     #[error("{0}")]
     Engine(String),
-    /// What was asked for can't be had.
     #[error("{0}")]
     User(String),
-    /// The machine, or bakeoff on it, failed.
     #[error(transparent)]
     Machine(#[from] MachineError),
 }
 
-/// A failure of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum MachineError {
-    /// The disk has too little room.
     #[error(
         "the disk under {} is too full: {} MB free, {} MB needed{what_for}; free some, or use --path or --out on another disk",
         folder.display(), free / 1_000_000, needed / 1_000_000
     )]
-    Full {
-        /// The folder on it.
-        folder: PathBuf,
-        /// Bytes free.
-        free: u64,
-        /// Bytes needed.
-        needed: u64,
-        /// What for, and how less would do: `: …`, or nothing.
-        what_for: String,
-    },
-    /// Something that bakeoff needs from the system.
+    Full { folder: PathBuf, free: u64, needed: u64, what_for: String },
+    /// The disk filled up while the lab wrote to it.
+    #[error("{what}: no space left on the disk; free some, or use --path or --out on another disk")]
+    NoSpace { what: String },
     #[error("{what}: {cause}")]
-    System {
-        /// What was wanted.
-        what: String,
-        /// What the system said.
-        cause: String,
-    },
-    /// Neighbours can't run on this disk.
+    System { what: String, cause: String },
     #[error("{0}")]
     Neighbours(String),
-    /// A process ended before its time, or took too long.
     #[error("{0}")]
     Process(String),
-    /// A disk, a limit or a copy that a trial was to have.
     #[error("{0}")]
     Place(String),
-    /// Somebody asked to stop.
     #[error("the run was interrupted")]
     Interrupted,
 }
 
 impl TrialError {
-    /// Whether no other trial can do better, so that the run stops instead of going on.
     pub fn stops_the_run(&self) -> bool {
-        use MachineError::{Full, Interrupted, Neighbours, System};
-        matches!(self, Self::Machine(Full { .. } | System { .. } | Neighbours(_) | Interrupted))
+        use MachineError::{Full, Interrupted, Neighbours, NoSpace, System};
+        matches!(
+            self,
+            Self::Machine(
+                Full { .. } | NoSpace { .. } | System { .. } | Neighbours(_) | Interrupted
+            )
+        )
     }
 
-    /// The same with more words: what it was that failed.
-    pub(crate) fn because(self, words: impl FnOnce(String) -> String) -> Self {
+    pub(crate) fn map_text(self, words: impl FnOnce(String) -> String) -> Self {
         match self {
             Self::Engine(text) => Self::Engine(words(text)),
             Self::User(text) => Self::User(words(text)),
@@ -80,18 +61,15 @@ impl TrialError {
         }
     }
 
-    /// A place that can't be had.
-    pub(crate) fn place(what: &str, why: impl std::fmt::Display) -> Self {
+    pub(crate) fn place_error(what: &str, why: impl std::fmt::Display) -> Self {
         MachineError::Place(format!("{what}: {why}")).into()
     }
 
-    /// A process that is not as it should be.
-    pub(crate) fn process(text: impl Into<String>) -> Self {
+    pub(crate) fn process_error(text: impl Into<String>) -> Self {
         MachineError::Process(text.into()).into()
     }
 }
 
-/// All that keeps a run from beginning, each with its remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Problems(pub Vec<TrialError>);
 
@@ -105,22 +83,17 @@ impl fmt::Display for Problems {
     }
 }
 
-/// What stops a run.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// What stops its trials.
     #[error(transparent)]
     Trial(#[from] TrialError),
-    /// What keeps it from beginning.
     #[error(transparent)]
     Preflight(#[from] Problems),
-    /// The run folder can't be read or written.
     #[error(transparent)]
     Results(#[from] bakeoff_results::Error),
 }
 
 impl LabError {
-    /// Whether somebody asked to stop.
     pub fn is_interrupted(&self) -> bool {
         matches!(self, Self::Trial(TrialError::Machine(MachineError::Interrupted)))
     }
@@ -129,6 +102,12 @@ impl LabError {
 impl From<MachineError> for LabError {
     fn from(error: MachineError) -> Self {
         Self::Trial(error.into())
+    }
+}
+
+impl From<bakeoff_engines::Error> for TrialError {
+    fn from(error: bakeoff_engines::Error) -> Self {
+        Self::Engine(error.to_string())
     }
 }
 
@@ -147,7 +126,28 @@ impl From<neighbour::Error> for MachineError {
     }
 }
 
-/// Names what was wanted when the system says no.
-pub(crate) fn wanting<T>(what: &str, result: io::Result<T>) -> Result<T, MachineError> {
-    result.map_err(|error| MachineError::System { what: what.into(), cause: error.to_string() })
+pub(crate) fn with_context<T>(what: &str, result: io::Result<T>) -> Result<T, MachineError> {
+    result.map_err(|error| match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            MachineError::NoSpace { what: what.into() }
+        }
+        _ => MachineError::System { what: what.into(), cause: error.to_string() },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::io::Errno;
+
+    use super::*;
+
+    #[test]
+    fn a_disk_without_room_is_told_from_other_failures() {
+        for errno in [Errno::NOSPC, Errno::DQUOT] {
+            let error = with_context("the canary", Err::<(), _>(io::Error::from(errno)));
+            assert_eq!(error, Err(MachineError::NoSpace { what: "the canary".to_owned() }));
+        }
+        let other = with_context("the canary", Err::<(), _>(io::Error::from(Errno::IO)));
+        assert!(matches!(other, Err(MachineError::System { .. })), "{other:?}");
+    }
 }

@@ -1,9 +1,9 @@
-//! The lab: carries out a plan. For each trial it restores the data image, puts a disk under it,
-//! starts a process that opens the target and drives it, gives the disk its neighbours, and records
-//! what came out; it takes the canary, honours a request to stop, and leaves nothing behind.
+//! The lab carries out a plan. For each trial it restores the data image, puts a disk under it,
+//! starts a process that opens and drives the target, starts the neighbours, and records the
+//! result. It takes the canary, stops when asked to, and leaves nothing behind.
 //!
-//! It knows targets, engines, workloads and disks by their contracts alone. It must never know how a
-//! figure is shown or judged: it records, and says what it is doing through [`RunObserver`].
+//! It knows targets, engines, workloads and disks by their contracts alone. It must never know how
+//! a figure is shown or judged: it records, and reports progress through [`RunObserver`].
 
 pub mod answers;
 mod child;
@@ -15,10 +15,9 @@ mod estimate;
 pub mod machine;
 mod monotonic;
 mod options;
-mod patience;
 pub mod place;
+pub mod plan;
 pub mod planner;
-pub mod possible;
 mod preflight;
 pub mod procedures;
 pub mod process;
@@ -27,31 +26,32 @@ mod registry;
 mod run;
 pub mod spec;
 pub mod targets;
+#[cfg(test)]
+mod tests;
 mod watch;
 
-pub use child::child;
+pub use child::run_child;
 pub use disk_facts::disk_facts;
 pub use equal_terms::CommonLevels;
 pub use error::{LabError, MachineError, Problems, TrialError};
 pub use estimate::{MediumKind, RunEstimate};
-pub use machine::describe as describe_machine;
+pub use machine::describe_machine;
 pub use place::disk::try_virtual_disk;
 pub use place::group::{try_cpu_limit, try_memory_limit};
-pub use possible::Possible;
+pub use plan::Plan;
 pub use preflight::Preflight;
 pub use process::ChildProgram;
 pub use refusal::Refusal;
 pub use registry::Registry;
-pub use run::{Ending, Runner, WORK_PREFIX, file_systems, now_s};
-pub use spec::resolve;
+pub use run::{RunOutcome, Runner, WORK_PREFIX, file_systems, now_s};
+pub use spec::{PlannedCut, ResolvedTrial, resolve_trial};
 pub use watch::{RunEvent, RunObserver};
 
-/// The environment variable that says how much of its steps a process tells on its standard error: the
-/// name of a level of `tracing`. Where it is set, the lab passes on what trials' processes say.
+/// The environment variable with the level of `tracing` that a process writes to standard error. If
+/// it is set, the lab passes on the output of trials' processes.
 pub const LOG: &str = "BAKEOFF_LOG";
 
-/// What timing and recording one operation costs on this machine, in processor time: measured
-/// anew at each call, in about 20 ms.
+/// Processor time of timing and recording one operation, measured anew at each call in about 20 ms.
 pub fn harness_cost() -> std::time::Duration {
-    std::time::Duration::from_secs_f64(bakeoff_load::cost::measure().total_ns() / 1e9)
+    std::time::Duration::from_secs_f64(bakeoff_load::cost::measure_cost().total_ns() / 1e9)
 }

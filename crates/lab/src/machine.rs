@@ -1,10 +1,9 @@
-//! What is known of the machine that a run is made on: its accounts of devices and processes, its
-//! description, and the canary.
+//! The machine of a run: accounts of devices and processes, description, canary.
 
 pub mod accounts;
 pub mod canary;
 mod describe;
-mod hold;
+mod machine_lock;
 pub mod open_files;
 pub mod run_delay;
 pub mod suspect;
@@ -13,5 +12,14 @@ mod system;
 pub mod threads;
 pub mod usage;
 
-pub use describe::{NO_FILE_SYSTEM, available_memory, describe, describe_device, host, load};
-pub use hold::hold;
+use std::time::Duration;
+
+pub use describe::{
+    NO_FILE_SYSTEM, available_memory, count_processors, describe_device, describe_machine,
+    identify_host, load_average,
+};
+pub use machine_lock::hold_machine;
+
+/// The longest wait for killed processes: a busy machine, or a virtual one whose host takes its
+/// processors, may stand still for many seconds.
+pub(crate) const KILL_TIMEOUT: Duration = Duration::from_secs(60);

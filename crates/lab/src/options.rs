@@ -1,4 +1,4 @@
-//! The options that a cell's factors give its engine and its disk.
+//! Applies a cell's option factors to its engine and its disk.
 
 use bakeoff_devices::models::Models;
 use bakeoff_devices::spec::Spec;
@@ -7,11 +7,8 @@ use bakeoff_experiment::{Cell, Experiment, Factor, HOST, OptionFactor};
 
 use crate::refusal::Refusal;
 
-/// The engine of a cell, one of these, with those of the cell's options that it has.
-///
-/// # Errors
-/// There is no such engine, or it can't be had with a level of an option.
-pub fn engine(
+/// Picks the cell's engine among these, and applies the options that it has.
+pub fn find_engine(
     engines: &[&'static dyn Engine],
     cell: &Cell,
 ) -> Result<&'static dyn Engine, Refusal> {
@@ -19,16 +16,35 @@ pub fn engine(
     let plain = find_among(engines, level);
     let plain = plain
         .map_err(|_| Refusal::from_cell(cell, &[Factor::ENGINE], "there is no such engine"))?;
-    let given = given(cell, &of_engine(plain));
-    find_with(engines, level, &given).map_err(|why| refused(cell, Factor::ENGINE, &given, &why))
+    let given = given_options(cell, &of_engine(plain));
+    find_with(engines, level, &given)
+        .map_err(|why| refuse_options(cell, Factor::ENGINE, &given, &why))
 }
 
-/// The device of a cell, with those of the cell's options that are parameters of it; `None` for the
-/// machine's own disk.
-///
-/// # Errors
-/// There is no such device, or it can't be had with a value of a parameter.
-pub fn disk(
+pub struct CellParts {
+    /// The opener of the engine reports why it can't be had.
+    pub engine: Result<&'static dyn Engine, Refusal>,
+    pub disk: Option<Spec>,
+}
+
+impl CellParts {
+    pub fn resolve(
+        engines: &[&'static dyn Engine],
+        models: &Models,
+        experiment: &Experiment,
+        cell: &Cell,
+    ) -> Result<Self, Refusal> {
+        let plain = cell.level(Factor::ENGINE).and_then(|level| find_among(engines, level).ok());
+        let mut had: Vec<String> = plain.map(of_engine).unwrap_or_default();
+        let disk = find_disk(models, experiment, cell)?;
+        had.extend(disk.iter().flat_map(of_disk));
+        check_options(cell, &had)?;
+        Ok(Self { engine: find_engine(engines, cell), disk })
+    }
+}
+
+/// The device of a cell; `None` for the machine's own disk.
+fn find_disk(
     models: &Models,
     experiment: &Experiment,
     cell: &Cell,
@@ -43,25 +59,12 @@ pub fn disk(
     };
     let plain =
         plain.map_err(|error| Refusal::from_cell(cell, &[Factor::DISK], error.to_string()))?;
-    let given = given(cell, &of_disk(&plain));
-    let disk = plain.with(&given);
-    disk.map(Some).map_err(|error| refused(cell, Factor::DISK, &given, &error.to_string()))
+    let given = given_options(cell, &of_disk(&plain));
+    let disk = plain.with_parameters(&given);
+    disk.map(Some).map_err(|error| refuse_options(cell, Factor::DISK, &given, &error.to_string()))
 }
 
-/// Checks that the engine or the disk of a cell has each of its options, or that the level stands for
-/// what is so without the option.
-///
-/// # Errors
-/// An option that neither has.
-pub fn check(
-    engines: &[&'static dyn Engine],
-    models: &Models,
-    experiment: &Experiment,
-    cell: &Cell,
-) -> Result<(), Refusal> {
-    let engine = cell.level(Factor::ENGINE).and_then(|level| find_among(engines, level).ok());
-    let mut had: Vec<String> = engine.map(of_engine).unwrap_or_default();
-    had.extend(disk(models, experiment, cell)?.iter().flat_map(of_disk));
+fn check_options(cell: &Cell, had: &[String]) -> Result<(), Refusal> {
     let lacking = |(option, level): &(&OptionFactor, &str)| {
         *level != option.default && !had.contains(&option.name)
     };
@@ -76,24 +79,20 @@ pub fn check(
     Err(Refusal::from_cell(cell, &factors.collect::<Vec<_>>(), why))
 }
 
-/// The names of an engine's options.
 fn of_engine(engine: &dyn Engine) -> Vec<String> {
     engine.options().iter().map(|option| option.factor.name.to_owned()).collect()
 }
 
-/// The names of a device's parameters.
 fn of_disk(disk: &Spec) -> Vec<String> {
-    disk.parameters().into_iter().map(|parameter| parameter.name).collect()
+    disk.list_parameters().into_iter().map(|parameter| parameter.name).collect()
 }
 
-/// Those of a cell's options that have one of these names, with their levels.
-fn given<'c>(cell: &'c Cell, names: &[String]) -> Vec<(&'c str, &'c str)> {
+fn given_options<'c>(cell: &'c Cell, names: &[String]) -> Vec<(&'c str, &'c str)> {
     let options = cell.options().map(|(option, level)| (&*option.name, level));
     options.filter(|(name, _)| names.iter().any(|known| known == name)).collect()
 }
 
-/// Why an engine or a disk can't be had with the options that were given.
-fn refused(cell: &Cell, of: Factor, given: &[(&str, &str)], why: &str) -> Refusal {
+fn refuse_options(cell: &Cell, of: Factor, given: &[(&str, &str)], why: &str) -> Refusal {
     let is_given = |name: &str| given.iter().any(|(given, _)| *given == name);
     let options = cell.options().map(|(option, _)| option);
     let options = options.filter(|option| is_given(&option.name)).map(Factor::Option);

@@ -1,5 +1,5 @@
-//! Places: where a target has its files and its processes. An image is restored, a disk put under
-//! it, memory limited, and all of it taken away again.
+//! Places: where a target has its files and processes. The lab restores an image, puts a disk under
+//! it, limits memory, and takes all of it away again.
 
 pub mod device;
 pub mod disk;
@@ -21,97 +21,78 @@ use self::device::RawDevice;
 use self::disk::TrialDisk;
 use self::group::ResourceLimit;
 use self::limits::LimitedGroups;
-use crate::error::wanting;
+use crate::error::with_context;
 use crate::machine::accounts;
 use crate::{MachineError, TrialError};
 
-pub use image::{SyncCopy, copy};
+pub use image::{SyncCopy, copy_image};
 
-/// Bytes that must stay free on the disk: less, and the run stops before something breaks.
+/// Bytes that must stay free on the disk: below that the run stops before something breaks.
 pub const RESERVE: u64 = 64 << 20;
-/// How long removing a folder may take.
 const REMOVING: Duration = Duration::from_secs(30);
 
-/// A place, as the processes that work in it know it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TargetPlace {
-    /// Where the target's files are, or are to be; `None` for one that somebody else runs, and on a raw device.
+    /// `None` for an external target, and on a raw device.
     pub directory: Option<PathBuf>,
-    /// The raw device that is in the place of the target's files. What is on it is the run's to write over; the
-    /// lab holds it, and nobody copies or removes it.
+    /// A raw device instead of files. The run may overwrite it; its contents are neither copied nor
+    /// removed.
     pub device: Option<RawDevice>,
-    /// The groups of processes that work for the target, by their names, as `database`.
     pub groups: BTreeMap<String, ProcessGroup>,
-    /// Whether tables of an earlier run, in a database that somebody else runs, may be dropped.
+    /// Whether tables of an earlier run in an external database may be dropped.
     pub reuse: bool,
 }
 
-/// A group of processes, with what limits it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProcessGroup {
-    /// Where its server keeps its socket, log and configuration, if it has one.
+    /// The folder of a server's socket, log and configuration.
     pub runtime: Option<PathBuf>,
-    /// The folder of the files that are its own: who brings them into the page cache belongs to it.
+    /// The folder of the group's own files: only this group may read them into the page cache.
     pub files: Option<PathBuf>,
-    /// The most that it may have.
     pub limit: ResourceLimit,
-    /// The control groups that its processes belong into, each by its `cgroup.procs`.
+    /// The `cgroup.procs` file of each control group that its processes join.
     pub cgroups: Vec<PathBuf>,
 }
 
 impl TargetPlace {
-    /// A folder without limits.
-    pub fn folder(directory: &Path) -> Self {
+    pub fn from_folder(directory: &Path) -> Self {
         Self { directory: Some(directory.into()), ..Self::default() }
     }
 
-    /// The group of that name.
-    pub fn group(&self, name: &str) -> Option<&ProcessGroup> {
+    pub fn find_group(&self, name: &str) -> Option<&ProcessGroup> {
         self.groups.get(name)
     }
 
-    /// The block device that the target's reads and writes go to, as the kernel accounts for it; `None` where its
-    /// data are not here, and where a process serves them (FUSE), which has caches of its own.
-    ///
-    /// # Errors
-    /// When the folder can't be read.
+    /// `None` if the data are not here, or a FUSE process with its own caches serves them.
     pub fn block_device(&self) -> std::io::Result<Option<accounts::BlockDevice>> {
         match (&self.device, &self.directory) {
             (Some(device), _) => Ok(Some(accounts::BlockDevice::from_number(device.number))),
             (None, Some(folder)) if accounts::is_fuse(folder)? => Ok(None),
-            (None, Some(folder)) => accounts::BlockDevice::under(folder).map(Some),
+            (None, Some(folder)) => accounts::BlockDevice::from_folder(folder).map(Some),
             (None, None) => Ok(None),
         }
     }
 
-    /// Moves this process into a group, and into no other.
-    ///
-    /// # Errors
-    /// When the system won't have it.
-    pub fn join(&self, name: &str) -> Result<(), TrialError> {
-        let Some(joined) = self.group(name) else { return Ok(()) };
-        let limited = |e| TrialError::place(&format!("the group {name} can't be limited"), e);
+    pub fn join_group(&self, name: &str) -> Result<(), TrialError> {
+        let Some(joined) = self.find_group(name) else { return Ok(()) };
+        let limited = |e| TrialError::place_error(&format!("the group {name} can't be limited"), e);
         group::join(&joined.cgroups).map_err(limited)
     }
 
-    /// Makes the folders of the groups' servers; which these are.
-    ///
-    /// # Errors
-    /// The first that can't be made.
     pub(crate) fn make_folders(&self) -> Result<Vec<PathBuf>, TrialError> {
         let folders = self.groups.values().filter_map(|group| group.runtime.clone());
         let folders: Vec<PathBuf> = folders.collect();
         for folder in &folders {
-            wanting("the server's folder", fs::create_dir(folder))?;
+            with_context("the server's folder", fs::create_dir(folder))?;
         }
         Ok(folders)
     }
 
-    /// What is to be read so that the page cache holds it: each group's own files by the group, or
-    /// all of them where no group has any.
-    pub fn readers(&self) -> Vec<(Option<&str>, &Path)> {
+    /// The files to read to fill the page cache: each group's own files, read by that group, or
+    /// else all files.
+    pub fn cache_readers(&self) -> Vec<(Option<&str>, &Path)> {
         let own = self
             .groups
             .iter()
@@ -124,24 +105,16 @@ impl TargetPlace {
     }
 }
 
-/// A place that is there until it is closed.
 pub struct Staged {
-    place: TargetPlace,
-    /// The disk under the files.
+    pub place: TargetPlace,
     pub disk: TrialDisk,
-    /// What the groups are limited by.
-    limits: LimitedGroups,
-    /// What is removed at the end.
+    pub limits: LimitedGroups,
     folders: Vec<PathBuf>,
 }
 
 impl Staged {
-    /// Stages a place over the files in `files`, on a disk that is seen in its own folder. `wanted`
-    /// are the groups of processes over them, whose servers' folders are made here; `limits` hold
-    /// groups to what they may have.
-    ///
-    /// # Errors
-    /// What can't be had.
+    /// Stages a place over `files`, on a disk mounted in a new folder. `wanted` are the groups
+    /// whose server folders are made here.
     pub fn new(
         wanted: impl FnOnce(&Path) -> TargetPlace,
         disk: TrialDisk,
@@ -158,54 +131,29 @@ impl Staged {
         Ok(Self { place, disk, limits, folders })
     }
 
-    /// Where the processes that work in it find it.
-    pub fn place(&self) -> &TargetPlace {
-        &self.place
-    }
-
-    /// What the groups are limited by.
-    pub fn limits(&self) -> &LimitedGroups {
-        &self.limits
-    }
-
-    /// The disk, to be worked with, beside the limits.
-    pub fn disk_and_limits(&mut self) -> (&mut TrialDisk, &LimitedGroups) {
-        (&mut self.disk, &self.limits)
-    }
-
-    /// Removes what was made beside the files, and leaves the disk: one whose power has gone is still
-    /// to be looked at.
-    ///
-    /// # Errors
-    /// What can't be removed.
+    /// For a disk without power, which is inspected later.
     pub fn into_disk(self) -> Result<TrialDisk, TrialError> {
-        for folder in &self.folders {
-            wanting("removing the server's folder", remove(folder))?;
-        }
+        remove_folders(&self.folders)?;
         Ok(self.disk)
     }
 
-    /// Ends what still works in it, takes the disk away and removes what was made beside the files.
-    ///
-    /// # Errors
-    /// What can't be ended or taken away.
     pub fn close(self) -> Result<(), TrialError> {
-        // Nobody may still use the disk when it is taken away.
+        // No process may use the disk when it is removed.
         let ended = self.limits.end_processes();
         let unmounted = self.disk.unmount();
-        for folder in &self.folders {
-            wanting("removing the server's folder", remove(folder))?;
-        }
+        remove_folders(&self.folders)?;
         ended.and(unmounted)
     }
 }
 
-/// Fails unless `needed` bytes are free under `folder`.
-///
-/// # Errors
-/// [`MachineError::Full`].
-pub fn room(folder: &Path, needed: u64) -> Result<(), MachineError> {
-    let free = wanting("the free space", accounts::free(folder))?;
+pub(crate) fn remove_folders(folders: &[PathBuf]) -> Result<(), MachineError> {
+    let mut folders = folders.iter();
+    folders
+        .try_for_each(|folder| with_context("removing the server's folder", remove_folder(folder)))
+}
+
+pub fn ensure_room(folder: &Path, needed: u64) -> Result<(), MachineError> {
+    let free = with_context("the free space", accounts::free_bytes(folder))?;
     if free < needed {
         return Err(MachineError::Full {
             folder: folder.into(),
@@ -217,11 +165,8 @@ pub fn room(folder: &Path, needed: u64) -> Result<(), MachineError> {
     Ok(())
 }
 
-/// Removes a folder. A server that is being killed may still write in it for a moment.
-///
-/// # Errors
-/// When it is still there after some seconds.
-pub fn remove(folder: &Path) -> std::io::Result<()> {
+/// A server that is being killed may still write to it for a moment.
+pub fn remove_folder(folder: &Path) -> std::io::Result<()> {
     let start = Instant::now();
     while folder.exists() {
         match fs::remove_dir_all(folder) {

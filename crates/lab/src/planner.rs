@@ -1,103 +1,83 @@
-//! Planners: which block is run next. A planner reads what the run has found so far; nothing else
-//! below the report answers back.
+//! Planners decide which block runs next, from the run's results so far. No other part below the
+//! report feeds back.
 
 mod fixed;
-mod once_more;
 
-use bakeoff_experiment::{Experiment, TrialBlock, TrialPlan};
+use bakeoff_experiment::{Experiment, PlannerNames, TrialBlock, TrialPlan};
 use bakeoff_results::{EndedTrial, Error, RunFolder};
 
 pub use fixed::Fixed;
-pub use once_more::OnceMore;
 
-/// A planner as it is registered.
 #[derive(Clone, Copy, Debug)]
 pub struct PlannerKind {
-    /// Its name: an experiment's key `planner` has it.
     pub name: &'static str,
-    /// What it does, in a line.
     pub summary: &'static str,
-    /// Whether it decides how often each block is repeated: an experiment gives it bounds in the place
-    /// of `repetitions`, and the plan has as many repetitions as there may be.
+    /// It decides how often each block repeats: an experiment then gives bounds instead of
+    /// `repetitions`, and the plan has as many repetitions as there may be.
     pub repeats: bool,
-    /// Whether it looks for the highest rate that keeps a limit: an experiment names that by `find_limit`,
-    /// and the plan has one trial of each combination of the other factors, at the rate to begin with.
+    /// It searches for the highest rate that keeps the limit of `find_limit`: the plan then has one
+    /// trial of each combination of the other factors, at the first rate.
     pub seeks: bool,
-    /// Begins, or goes on after a run was interrupted: then the folder holds what was done. The plan
-    /// is the experiment's own without the cells that can't be had.
+    /// Begins or resumes; the folder holds the results so far. The plan has no impossible cells.
     pub begin: Begin,
 }
 
-/// How a planner begins.
+impl PlannerKind {
+    pub fn names(&self) -> PlannerNames {
+        PlannerNames { name: self.name, repeats: self.repeats, seeks: self.seeks }
+    }
+}
+
 pub type Begin = fn(&Experiment, &TrialPlan, &mut RunFolder) -> Result<Box<dyn Planner>, Error>;
 
-/// The planners that are built in; the first is that of an experiment that names none.
+/// The first one is the default.
 pub const PLANNERS: [&PlannerKind; 1] = [&fixed::FIXED];
 
-/// Decides what is run next.
+/// Decides what runs next.
 ///
-/// **What it is told.** The run folder, before each block: every trial that has ended, what was noted
-/// of it, and how much time was used. It has no other memory that lasts: a run that goes on after it was interrupted
-/// begins a new planner on the same folder, which has to come to the same blocks.
+/// **What it knows.** The run folder: every trial that has ended, notes on it, and the time used.
+/// It has no other lasting memory: after an interruption a new planner on the same folder must come
+/// to the same blocks.
 ///
-/// **What it may hand out.** Any block whose cells have a level of each factor of the workload: one
-/// of the plan, or one that it makes. A block of the plan keeps the number that it has there; any
-/// other has a number of its own, from the end of the plan's on, the same after an interruption.
-/// The number seeds what clients do. No block and attempt may be handed out twice, so every block
-/// goes through [`due`], which knows what the folder has of it. To run a block once more as what it
-/// was, its earlier attempt is set aside ([`RunFolder::invalidate`]), and the next is handed out; to
-/// learn more, it is handed out as a block of another number. A cell that can't be had fails its trial with
-/// the reason.
+/// **What it may return.** Any block whose cells have a level of each factor of the workload, from
+/// the plan or new. A block of the plan keeps its number; a new one is numbered from the end of the
+/// plan on, the same after an interruption. The number seeds the clients. No block and attempt may
+/// come twice, so every block goes through [`find_due`]. To repeat a block in its place, set its earlier
+/// attempt aside ([`RunFolder::invalidate_block`]) and return the next attempt; to learn more, return a
+/// block with a new number. A cell that can't be had fails its trial.
 ///
-/// **What is run together.** Blocks that share a conditioning ([`TrialBlock::shares_conditioning`]) are run
-/// together if [`Planner::left`] names them one after the other: [`Planner::next`] is then asked for the
-/// second block before the first has run.
+/// **Blocks that run together.** Blocks with a shared conditioning
+/// ([`TrialBlock::shares_conditioning`]) run together if [`Planner::blocks_left`] names them one after the
+/// other: [`Planner::next`] is then called for the second before the first has run.
 ///
-/// **How many there will be.** [`Planner::left`] is what is known by now. What it names is tried
-/// before anything is loaded, loaded before the first block, and counted in the progress and in the
-/// time that is left. The data of a block that was not in it are loaded when it comes, and the
-/// progress grows with it: trial 7 of 7 is the last one known by then.
+/// **What is left.** What [`Planner::blocks_left`] names is checked before loading, loaded before the
+/// first block, and counted in progress and time. Other blocks are loaded when they come, and the
+/// progress grows with them.
 pub trait Planner {
-    /// The next block, from what the run folder holds by now; `None` when nothing is left to do.
-    ///
-    /// # Errors
-    /// When the folder can't be read or written.
     fn next(&mut self, so_far: &mut RunFolder) -> Result<Option<DueBlock>, Error>;
 
-    /// The blocks that it is going to hand out, in order, as far as it knows by now.
-    fn left(&self) -> Vec<&DueBlock>;
+    /// The blocks to come, in order, as far as known.
+    fn blocks_left(&self) -> Vec<&DueBlock>;
 
-    /// What a person should know of what it has decided since it was last asked, in a line: why the run
-    /// goes on, or ends.
-    fn news(&mut self) -> Option<String> {
+    /// The decisions since the last call, in one line for the user.
+    fn take_news(&mut self) -> Option<String> {
         None
     }
 }
 
-/// A block that is to be run: the whole of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueBlock {
-    /// The block.
     pub block: TrialBlock,
-    /// Which attempt at it this is, from 0.
     pub attempt: u32,
 }
 
-/// The block with its next attempt; `None` where all of it was run. One that was cut short is run
-/// again as a whole, since its trials would no longer be back to back; what it had is kept, but not
-/// compared.
-///
-/// # Errors
-/// When the folder can't be read or written.
-pub fn due(block: &TrialBlock, folder: &mut RunFolder) -> Result<Option<DueBlock>, Error> {
-    let done = folder.done()?;
+/// `None` if the whole block was run. A block that was cut short runs again as a whole, since its
+/// trials would not be back to back; its earlier trials are kept but not compared.
+pub fn find_due(block: &TrialBlock, folder: &mut RunFolder) -> Result<Option<DueBlock>, Error> {
+    let done = folder.read_ended_trials()?;
     due_after(block, &done, folder)
 }
 
-/// The same, where it is known what was done: for who asks of many blocks.
-///
-/// # Errors
-/// As [`due`].
 pub fn due_after(
     block: &TrialBlock,
     done: &[EndedTrial],
@@ -111,7 +91,7 @@ pub fn due_after(
     }
     if let Some(attempt) = attempt {
         let reason = "the run was interrupted in this block; it was run again as a whole";
-        folder.invalidate(block.number, attempt, reason)?;
+        folder.invalidate_block(block.number, attempt, reason)?;
     }
     let attempt = attempt.map_or(0, |attempt| attempt + 1);
     Ok(Some(DueBlock { block: block.clone(), attempt }))
@@ -119,35 +99,23 @@ pub fn due_after(
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_experiment::{Experiment, FlagOverrides};
-    use bakeoff_results::{Machine, Run, Trial};
+    use bakeoff_results::Trial;
+    use bakeoff_testkit::synthetic;
 
+    use super::fixed::OnceMore;
     use super::*;
-    use crate::Registry;
 
     /// A plan of four blocks, and an empty run folder for it.
     fn four(place: &std::path::Path) -> (TrialPlan, RunFolder) {
-        let file = place.join("four.toml");
         let toml = "workload = 'point'\nengine = ['null', 'sqlite']\nrepetitions = 4\n";
-        std::fs::write(&file, toml).unwrap();
-        let (file, changes) = (file.to_string_lossy(), FlagOverrides::default());
-        let vocabulary = Registry::standard().vocabulary();
-        let plan = Experiment::load(&file, &changes, &vocabulary).unwrap().plan();
-        let run: Run = serde_json::from_value(serde_json::json!({
-            "name": "", "title": "", "workload": "", "operations": [], "compare": "engine",
-            "baseline": "null", "factors": [], "seconds": 2.0, "repetitions": 4, "seed": 1,
-            "planned": 8, "command": "", "version": "", "started_s": 0.0, "engines": [],
-            "machine": Machine::default(), "harness_s": 0.0, "neighbour_alone_per_second": null,
-            "text": "",
-        }))
-        .unwrap();
+        let run = synthetic::run(&["1"], &["0"], 8);
         let folder = RunFolder::create(&place.join("run"), &run, "").unwrap();
-        (plan, folder)
+        (crate::tests::load(toml).plan(), folder)
     }
 
     /// How many trials are left of a plan.
     fn trials(planner: &impl Planner) -> usize {
-        planner.left().iter().map(|due| due.block.trials.len()).sum()
+        planner.blocks_left().iter().map(|due| due.block.trials.len()).sum()
     }
 
     /// Records so many trials of a block, as failed ones.
@@ -209,7 +177,7 @@ mod tests {
         // It is disturbed both times, which is the end of it.
         let run = carry_out(OnceMore::new(fixed, 5), &mut folder, &[1]);
         assert_eq!(run, [(0, 0), (1, 0), (2, 0), (3, 0), (1, 1)]);
-        let trial = folder.trial(1, 0, 0).unwrap().unwrap();
+        let trial = folder.read_trial(1, 0, 0).unwrap().unwrap();
         let reason = trial.reason.unwrap();
         assert!(reason.contains("the machine was disturbed (reading is slow)"), "{reason}");
 

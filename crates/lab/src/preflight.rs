@@ -1,5 +1,4 @@
-//! What is tried before the first load, so that a run that can't come to its end does not begin: every
-//! target, the virtual disk, the limits and the room, all at once.
+//! Tries everything that a run needs before the first load: targets, virtual disk, limits and room.
 
 mod device;
 
@@ -9,105 +8,71 @@ use std::thread;
 
 use bakeoff_disk::mount::Launcher;
 use bakeoff_disk::neighbour;
-use bakeoff_experiment::{Cpus, Experiment, Factor, HOST, MemoryLimit, TrialBlock};
+use bakeoff_experiment::{Cell, Cpus, Factor, HOST, MemoryLimit};
 
 use crate::error::Problems;
 use crate::place::device::RawDevice;
 use crate::place::group::{try_cpu_limit, try_memory_limit};
 use crate::place::images::Recipe;
-use crate::place::{RESERVE, disk, room};
-use crate::spec::{self, DiskSpec, TrialSpec};
-use crate::targets::{GroupLimit, Setup, TargetHome, WantedLevels};
-use crate::{MachineError, Possible, Registry, TrialError, estimate};
+use crate::place::{RESERVE, disk, ensure_room};
+use crate::plan::Plan;
+use crate::spec::{self, DiskSpec, ResolvedTrial, TrialSpec};
+use crate::targets::{GroupLimit, Setup, TargetHome};
+use crate::{MachineError, TrialError, estimate};
 
-/// Bytes that a trial's record takes.
 const RECORD: u64 = 100_000;
 
-/// How many images a refusal for want of room names.
 const NAMED: usize = 4;
 
-/// What is to be tried, and where.
 pub struct Preflight<'a> {
-    /// What is registered.
-    pub registry: &'a Registry,
-    /// The experiment.
-    pub experiment: &'a Experiment,
-    /// The part of it that can be run.
-    pub possible: &'a Possible,
-    /// A folder on the disk of the data.
+    pub plan: &'a Plan<'a>,
+    /// On the disk of the data.
     pub folder: &'a Path,
-    /// One on the disk of the run folder, where the data do not lie in that.
+    /// On the disk of the run folder, if that is a different disk.
     pub results: Option<&'a Path>,
-    /// The raw device that is in the place of files.
     pub device: Option<&'a RawDevice>,
-    /// What starts a virtual disk, to mount one; `None`, and nothing is mounted to find out.
+    /// `None`: nothing is mounted to find out.
     pub launcher: Option<&'a Launcher>,
-    /// Whether a database that somebody else runs may hold tables of bakeoff's own making.
+    /// Whether a database that somebody else runs may hold tables that bakeoff made.
     pub reuse: bool,
 }
 
 impl Preflight<'_> {
-    /// Tries what these blocks need, and the power cuts of these engines.
-    ///
-    /// # Errors
-    /// All that stands in the way.
-    pub fn check<'b>(&self, blocks: impl Iterator<Item = &'b TrialBlock>) -> Result<(), Problems> {
-        let trials = self.trials(blocks);
-        let cut = self.cut();
+    /// Tries what these trials need, each cell once, and the power cuts of the plan.
+    pub fn check<'t>(
+        &self,
+        trials: impl Iterator<Item = &'t ResolvedTrial>,
+    ) -> Result<(), Problems> {
+        let cells: BTreeMap<&Cell, &TrialSpec> =
+            trials.map(|trial| (&trial.cell, &trial.spec)).collect();
+        let trials: Vec<&TrialSpec> = cells.into_values().collect();
+        let cut: Vec<&Setup> = self.plan.cuts.iter().map(|cut| &cut.spec.setup).collect();
         let cuts = !cut.is_empty();
-        let mut problems = self.targets(&trials, &cut);
-        let of_device = |it| device::problems(self.registry, it, &trials, cuts);
+        let mut problems = self.check_targets(&trials, &cut);
+        let of_device = |it| device::find_problems(it, &trials, cuts);
         problems.extend(self.device.map(of_device).unwrap_or_default());
         problems.extend(self.unfit_folder(&trials));
-        let is_virtual = |trial: &TrialSpec| trial.disk != DiskSpec::Host;
+        let is_virtual = |trial: &&TrialSpec| trial.disk != DiskSpec::Host;
         if cuts || trials.iter().any(is_virtual) {
             problems.extend(self.virtual_disk(cuts));
         }
-        problems.extend(limits(&trials));
+        problems.extend(check_limits(&trials));
         problems.extend(self.too_little_room(&trials, &cut).err().map(TrialError::from));
-        // They may share a disk, whose room is asked for all of it above.
-        let records = self.results.map_or(Ok(()), |it| room(it, RESERVE + self.records()));
+        // The records may share the disk of the data, so ask for the room of both.
+        let records =
+            self.results.map_or(Ok(()), |it| ensure_room(it, RESERVE + self.record_bytes()));
         problems.extend(records.err().map(TrialError::from));
         if problems.is_empty() { Ok(()) } else { Err(Problems(problems)) }
     }
 
-    /// What is staged, each cell once.
-    fn trials<'b>(&self, blocks: impl Iterator<Item = &'b TrialBlock>) -> Vec<TrialSpec> {
-        let mut cells = BTreeMap::new();
-        for block in blocks {
-            for planned in &block.trials {
-                cells.entry(&planned.cell).or_insert_with(|| {
-                    spec::resolve(self.registry, self.experiment, &planned.cell, block.number).ok()
-                });
-            }
-        }
-        cells.into_values().flatten().map(|(trial, _)| trial).collect()
-    }
-
-    /// What power cuts are staged with.
-    fn cut(&self) -> Vec<Setup> {
-        let Some(cuts) = &self.experiment.cuts else { return Vec::new() };
-        let (experiment, workload) = (self.experiment, &*cuts.by.workload);
-        let setup = |(engine, level): &(String, String)| {
-            let cell = &experiment.cut_cell(engine, level);
-            let target = self.registry.target_of(workload).ok()?;
-            WantedLevels { experiment, cell, workload }.resolve(target).ok()
-        };
-        self.possible.cuts.iter().filter_map(setup).collect()
-    }
-
-    /// What keeps targets from being used. What each of them needs is tried once for all trials that
-    /// have it loaded into the same, and all at the same time: a server that is not there may take
-    /// seconds not to answer.
-    fn targets(&self, trials: &[TrialSpec], cut: &[Setup]) -> Vec<TrialError> {
-        let setups = trials.iter().map(|trial| &trial.setup).chain(cut);
+    /// Tries each target once for each place that it loads into, all at the same time: an absent
+    /// server may take seconds to answer.
+    fn check_targets(&self, trials: &[&TrialSpec], cut: &[&Setup]) -> Vec<TrialError> {
+        let setups = trials.iter().map(|trial| &trial.setup).chain(cut.iter().copied());
         let named = setups.map(|setup| ((&*setup.recipe.into, setup.target), setup));
         let all: BTreeMap<(&str, &str), &Setup> = named.collect();
-        let ready = &|setup: &Setup| {
-            let target = self.registry.target(setup.target);
-            let tried = target.map_or(Ok(()), |it| it.ready(&setup.subject, self.reuse));
-            tried.err().unwrap_or_default()
-        };
+        let ready =
+            &|setup: &Setup| setup.subject.check_ready(self.reuse).err().unwrap_or_default();
         let answers: Vec<(&str, Vec<String>)> = thread::scope(|scope| {
             let ask = |setup| thread::Builder::new().spawn_scoped(scope, move || ready(setup));
             let asked: Vec<_> = all.into_values().map(|setup| (setup, ask(setup))).collect();
@@ -128,27 +93,22 @@ impl Preflight<'_> {
         answers.into_iter().flat_map(told).collect()
     }
 
-    /// What keeps files from lying in the folder, where no virtual disk is over it.
-    fn unfit_folder(&self, trials: &[TrialSpec]) -> Vec<TrialError> {
-        let is_there = |trial: &&TrialSpec| self.device.is_none() && trial.disk == DiskSpec::Host;
-        let unfit = |trial: &TrialSpec| {
-            let target = self.registry.target(trial.setup.target)?;
-            target.fits_folder(&trial.setup.subject, self.folder).err()
-        };
+    fn unfit_folder(&self, trials: &[&TrialSpec]) -> Vec<TrialError> {
+        let is_there = |trial: &&&TrialSpec| self.device.is_none() && trial.disk == DiskSpec::Host;
+        let unfit = |trial: &&TrialSpec| trial.setup.subject.fits_folder(self.folder).err();
         let whys: BTreeSet<String> = trials.iter().filter(is_there).filter_map(unfit).collect();
         let told = |why| TrialError::User(format!("{}: {why}", self.folder.display()));
         whys.into_iter().map(told).collect()
     }
 
-    /// What keeps a virtual disk from being mounted.
     fn virtual_disk(&self, cuts: bool) -> Option<TrialError> {
         let tried = match self.launcher {
             None => bakeoff_disk::daemon::can_mount().map_err(|error| error.to_string()),
-            Some(launcher) => self.mount(launcher),
+            Some(launcher) => self.try_mount(launcher),
         };
         let why = tried.err()?;
-        let levels = self.experiment.levels(Factor::DISK).join(", ");
-        // The plug that is pulled is a virtual disk's.
+        let levels = self.plan.experiment.run_levels(Factor::DISK).join(", ");
+        // Only a virtual disk can lose its power.
         let what = if cuts {
             format!("no power can be cut, since the disk {levels} can't be had: {why}")
         } else {
@@ -159,8 +119,7 @@ impl Preflight<'_> {
         Some(MachineError::Place(what).into())
     }
 
-    /// Mounts a disk in a folder of its own, and takes both away again.
-    fn mount(&self, launcher: &Launcher) -> Result<(), String> {
+    fn try_mount(&self, launcher: &Launcher) -> Result<(), String> {
         let place = self.folder.join("try-disk");
         let wrong = |error: std::io::Error| format!("{}: {error}", place.display());
         std::fs::create_dir(&place).map_err(wrong)?;
@@ -169,29 +128,32 @@ impl Preflight<'_> {
         tried.and(removed)
     }
 
-    /// Bytes that the run's records take.
-    fn records(&self) -> u64 {
-        RECORD * self.possible.plan.trials() as u64
+    fn record_bytes(&self) -> u64 {
+        RECORD * self.plan.trials.count_trials() as u64
     }
 
-    /// Whether the images, copies of the largest, the neighbours' file and the records find room.
-    fn too_little_room(&self, trials: &[TrialSpec], cut: &[Setup]) -> Result<(), MachineError> {
-        let setups = trials.iter().map(|trial| &trial.setup).chain(cut);
+    /// Whether the images, copies of the largest, the neighbours' file and the records have room.
+    fn too_little_room(&self, trials: &[&TrialSpec], cut: &[&Setup]) -> Result<(), MachineError> {
+        let setups = trials.iter().map(|trial| &trial.setup).chain(cut.iter().copied());
         let images: BTreeMap<&Recipe, ImageFootprint> = setups
-            // A raw device takes them all.
+            // A raw device takes the data of all these.
             .filter(|setup| !setup.is_elsewhere() && self.device.is_none())
-            .map(|setup| (&setup.recipe, ImageFootprint::by(self.registry, setup)))
+            .map(|setup| (&setup.recipe, ImageFootprint::from_setup(setup)))
             .collect();
-        let copied = trials.iter().filter(|trial| !spec::is_in_place(self.registry, trial));
-        let copied = copied.map(|trial| &trial.setup).chain(cut);
+        let copied = trials.iter().filter(|trial| !spec::is_in_place(trial));
+        let copied = copied.map(|trial| &trial.setup).chain(cut.iter().copied());
         let copied = copied.filter_map(|setup| images.get(&setup.recipe));
         let largest = copied.map(|taken| taken.disk).max().unwrap_or(0);
-        let hired = if trials.iter().any(spec::wants_hired) { neighbour::FILE_BYTES } else { 0 };
+        let hired = if trials.iter().any(|trial| spec::wants_hired(trial)) {
+            neighbour::FILE_BYTES
+        } else {
+            0
+        };
         // A trial's files grow while its clients write, and a crash image is another copy.
         let copies = largest * if cut.is_empty() { 2 } else { 3 };
         let all: u64 = images.values().map(|taken| taken.disk).sum();
-        let needed = RESERVE + all + copies + hired + self.records();
-        room(self.folder, needed).map_err(|error| match error {
+        let needed = RESERVE + all + copies + hired + self.record_bytes();
+        ensure_room(self.folder, needed).map_err(|error| match error {
             MachineError::Full { folder, free, needed, .. } => {
                 MachineError::Full { folder, free, needed, what_for: what_for(&images, copies) }
             }
@@ -200,26 +162,21 @@ impl Preflight<'_> {
     }
 }
 
-/// What an image takes, and what that goes by.
 #[derive(Clone, Copy)]
 struct ImageFootprint {
-    /// Bytes on the disk.
     disk: u64,
-    /// Whether some of its rows are aged.
     aged: bool,
-    /// Whether it is of files, and not of rows in an engine.
     files: bool,
 }
 
 impl ImageFootprint {
-    /// By the data of a target.
-    fn by(registry: &Registry, setup: &Setup) -> Self {
-        let size = estimate::size(registry, setup);
+    fn from_setup(setup: &Setup) -> Self {
+        let size = estimate::estimate_size(setup);
         Self { disk: size.disk, aged: size.aged > 0, files: setup.home == TargetHome::Files }
     }
 }
 
-/// What takes the room, the largest images first, and how less would do; nothing where there are no images.
+/// Names the largest images, and how to do with less room.
 fn what_for(images: &BTreeMap<&Recipe, ImageFootprint>, copies: u64) -> String {
     if images.is_empty() {
         return String::new();
@@ -246,8 +203,8 @@ fn what_for(images: &BTreeMap<&Recipe, ImageFootprint>, copies: u64) -> String {
     format!(": {}; name {}", parts.join(", "), ways.join(", or "))
 }
 
-/// What keeps groups from being limited, by each factor that some trial wants to limit them by.
-fn limits(trials: &[TrialSpec]) -> Vec<TrialError> {
+/// Why groups can't be limited, for each factor by which a trial limits them.
+fn check_limits(trials: &[&TrialSpec]) -> Vec<TrialError> {
     let any = |limited: fn(&GroupLimit) -> bool| {
         let shared = |trial: &TrialSpec| trial.setup.shared.iter().any(|it| limited(&it.limit));
         trials.iter().any(|trial| trial.limits.values().any(limited) || shared(trial))

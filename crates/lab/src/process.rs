@@ -1,5 +1,4 @@
-//! Processes of bakeoff's own: each trial has one, so that nothing of it outlives it. They are
-//! spoken to by lines.
+//! Child processes: each trial has one, so that nothing outlives it. Messages are lines.
 
 mod family;
 pub mod job;
@@ -7,4 +6,4 @@ mod output;
 mod parent;
 
 pub use output::MessageOutput;
-pub use parent::{ChildProcess, ChildProgram, Received};
+pub use parent::{ChildProcess, ChildProgram, ReceiveOutcome};

@@ -1,4 +1,4 @@
-//! Why a cell can't be had: the levels that don't go together, and the reason.
+//! Refusals: levels that don't go together in a cell, and the reason.
 
 use bakeoff_engines::{Durability, Engine};
 use bakeoff_experiment::{Cell, Factor};
@@ -6,17 +6,14 @@ use bakeoff_results::{Levels, in_words};
 
 use crate::TrialError;
 
-/// Why a cell can't be had.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Refusal {
-    /// The levels that don't go together.
     pub levels: Levels,
-    /// Why they don't.
     pub why: String,
 }
 
 impl Refusal {
-    /// Of these factors' levels in a cell, as far as it has them.
+    /// Skips factors that the cell lacks.
     pub fn from_cell(cell: &Cell, factors: &[Factor], why: impl Into<String>) -> Self {
         let level = |factor: &Factor| Some((factor.name().into(), cell.level(*factor)?.into()));
         Self { levels: factors.iter().filter_map(level).collect(), why: why.into() }
@@ -40,23 +37,21 @@ impl From<Refusal> for TrialError {
     }
 }
 
-/// Whether an engine gives a level of durability.
-pub(crate) fn gives(
+pub(crate) fn check_durability(
     engine: &dyn Engine,
     cell: &Cell,
     durability: Durability,
 ) -> Result<(), Refusal> {
-    let given = engine.gives(durability);
+    let given = engine.check_level(durability);
     given.map_err(|why| Refusal::from_cell(cell, &[Factor::ENGINE, Factor::DURABILITY], why))
 }
 
-/// Whether settings of the user's own leave a level of durability as the engine gives it.
-pub(crate) fn keeps(
+pub(crate) fn check_settings(
     engine: &dyn Engine,
     cell: &Cell,
     durability: Durability,
     settings: &[(String, String)],
 ) -> Result<(), Refusal> {
-    let kept = engine.keeps(durability, settings);
+    let kept = engine.check_user_settings(durability, settings);
     kept.map_err(|why| Refusal::from_cell(cell, &[Factor::ENGINE, Factor::DURABILITY], why))
 }

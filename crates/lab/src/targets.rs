@@ -30,191 +30,154 @@ pub use crate::place::limits::SharedLimit;
 use crate::process::MessageOutput;
 use crate::refusal::Refusal;
 
-/// A kind of thing that clients can drive.
 pub trait Target: Send + Sync {
-    /// Its name.
     fn name(&self) -> &'static str;
 
-    /// The workloads that it runs, and the factors that each has.
     fn workloads(&self) -> Vec<WorkloadNames>;
 
-    /// What a user should know of one of its workloads; `None` for a workload of another target.
-    fn about(&self, workload: &str) -> Option<WorkloadDescription>;
+    /// Describes a workload for the user; `None` for a workload of another target.
+    fn describe_workload(&self, workload: &str) -> Option<WorkloadDescription>;
 
-    /// What an experiment on one of its workloads asks, by its levels, in a line; `None` where the factor that it
-    /// compares says it.
+    /// The experiment's question in a line; `None` if the compared factor says it.
     fn question(&self, experiment: &bakeoff_experiment::Experiment) -> Option<String> {
         let _ = experiment;
         None
     }
 
-    /// Turns a trial's levels into what this target needs to know, once: below this nobody parses a
-    /// level again. Nothing is started to find out, and nothing falls back: what can't be had is
+    /// Turns a trial's levels into what this target needs, once: no code below this parses a level
+    /// again. Nothing is started to find out, and nothing falls back: a level that can't be had is
     /// refused here, so that the plan can say so before anything runs.
-    ///
-    /// # Errors
-    /// Levels that don't go together, or that can't be had on this machine.
     fn resolve(&self, wanted: &WantedLevels<'_>) -> Result<Setup, Refusal>;
 
-    /// How large its data roughly are, for the time and the room that a run needs; `None` where
-    /// nobody knows.
-    fn size(&self, subject: &Value) -> Option<DataSize> {
-        let _ = subject;
+    fn read_subject(&self, json: &Value) -> Result<Box<dyn Subject>, TrialError>;
+}
+
+/// A trial's levels as the target understands them. It becomes JSON only for the job of the trial's
+/// process.
+pub trait Subject: Send + Sync {
+    fn to_json(&self) -> Value;
+
+    /// The rough size of its data, to estimate time and room for a run; `None` if unknown.
+    fn size(&self) -> Option<DataSize> {
         None
     }
 
-    /// The most clients that a subject takes: a cell of more is refused in the plan. By itself each has a
-    /// thread.
-    fn most_clients(&self, subject: &Value) -> MostClients {
-        let _ = subject;
+    /// The most clients that it takes; the plan refuses a cell with more. By default each client
+    /// has a thread.
+    fn most_clients(&self) -> MostClients {
         MostClients::THREADS
     }
 
-    /// The fewest bytes that the memory of one of its groups may be limited to, so that it can be opened
-    /// and serves so many clients; `None` where nobody knows.
-    fn least_memory(&self, subject: &Value, group: &str, clients: usize) -> Option<u64> {
-        let _ = (subject, group, clients);
+    /// The least memory, in bytes, with which a group can open and serve the clients; `None` if
+    /// unknown.
+    fn least_memory(&self, group: &str, clients: usize) -> Option<u64> {
+        let _ = (group, clients);
         None
     }
 
-    /// The cache that it keeps for itself where its memory is limited to so many bytes, or not at all, as the
-    /// setting that gives it; `None` where it keeps none, or nobody knows.
-    fn cache(&self, subject: &Value, memory_bytes: Option<u64>) -> Option<AppliedSetting> {
-        let _ = (subject, memory_bytes);
+    /// The setting for the target's own cache under a memory limit (`None`: no limit); `None` if it
+    /// has no cache or the size is unknown.
+    fn cache_setting(&self, memory_bytes: Option<u64>) -> Option<AppliedSetting> {
+        let _ = memory_bytes;
         None
     }
 
-    /// What a reader of the plan should know of a subject before anything is measured, in a line, where its
-    /// memory is limited to so many bytes or, with `None`, is all that the machine has free, and its caches begin
-    /// in this state.
-    fn remark(
-        &self,
-        subject: &Value,
-        memory_bytes: Option<u64>,
-        state: EngineState,
-    ) -> Option<String> {
-        let _ = (subject, memory_bytes, state);
+    /// A line for the reader of the plan. Without a memory limit (`None`) the memory is what the
+    /// machine has free.
+    fn plan_remark(&self, memory_bytes: Option<u64>, state: EngineState) -> Option<String> {
+        let _ = (memory_bytes, state);
         None
     }
 
-    /// Gets a subject ready that [`Target::resolve`] made, in the process that works with it.
-    ///
-    /// # Errors
-    /// What keeps it from being ready.
-    fn prepare(&self, subject: &Value) -> Result<Box<dyn PreparedTarget>, TrialError>;
+    fn prepare(&self) -> Result<Box<dyn PreparedTarget>, TrialError>;
 
-    /// Tries what a subject needs of this machine or of somebody else's server, before a run begins.
-    /// `reuse` says whether tables of bakeoff's own making may be there.
-    ///
-    /// # Errors
-    /// All that keeps it from being used, each with what to do.
-    fn ready(&self, subject: &Value, reuse: bool) -> Result<(), Vec<String>> {
-        let _ = (subject, reuse);
+    /// Tries what it needs of this machine or of an external server, before a run begins. `reuse`
+    /// says whether tables that bakeoff made may be there.
+    fn check_ready(&self, reuse: bool) -> Result<(), Vec<String>> {
+        let _ = reuse;
         Ok(())
     }
 
-    /// Whether a file, by its path in the place, is what its commits wait for: its log.
-    fn is_log(&self, subject: &Value, file: &Path) -> bool {
-        let _ = (subject, file);
+    /// Whether a file, by its path in the place, is the log that commits wait for.
+    fn is_log(&self, file: &Path) -> bool {
+        let _ = file;
         false
     }
 
-    /// Whether its clients leave its files as they are, and look for nothing of them in the page cache: then a
-    /// trial on the machine's own disk works on the image itself, and not on a copy.
-    fn leaves_files(&self, subject: &Value) -> bool {
-        let _ = subject;
+    /// Whether clients leave the files as they are and need nothing of them in the page cache. Then
+    /// a trial on the machine's own disk works on the image, not on a copy.
+    fn leaves_files(&self) -> bool {
         false
     }
 
-    /// Whether a raw device can be in the place of its files: [`TargetPlace::device`].
-    ///
-    /// # Errors
-    /// Why it can't, with what to change: a clause about the device.
-    fn fits_device(&self, subject: &Value, device: &RawDevice) -> Result<(), String> {
-        let _ = (subject, device);
+    /// Whether a raw device can replace its files: [`TargetPlace::device`].
+    fn fits_device(&self, device: &RawDevice) -> Result<(), String> {
+        let _ = device;
         Err("this workload keeps its data in files: name a folder".into())
     }
 
     /// Whether its files can lie in this folder on the machine's own disk.
-    ///
-    /// # Errors
-    /// Why they can't, with what to change: a clause about the folder.
-    fn fits_folder(&self, subject: &Value, folder: &Path) -> Result<(), String> {
-        let _ = (subject, folder);
+    fn fits_folder(&self, folder: &Path) -> Result<(), String> {
+        let _ = folder;
         Ok(())
     }
 
-    /// What so many of its clients in a closed loop ask files for; `None` where something is between them and
-    /// the files.
-    fn device_load(&self, subject: &Value, clients: usize) -> Option<ClientLoad> {
-        let _ = (subject, clients);
+    /// The load that clients in a closed loop put on the files; `None` if a layer lies between.
+    fn device_load(&self, clients: usize) -> Option<ClientLoad> {
+        let _ = clients;
         None
     }
 
-    /// What so many of its clients leave in the page cache when they stop, on average; `None` where they write
-    /// nothing through it, and where something is between them and the files.
-    fn unsynced(&self, subject: &Value, clients: usize) -> Option<Unsynced> {
-        let _ = (subject, clients);
+    /// The bytes that clients leave in the page cache when they stop, on average; `None` if they
+    /// write nothing through it.
+    fn unsynced_writes(&self, clients: usize) -> Option<UnsyncedData> {
+        let _ = clients;
         None
     }
 
-    /// Whether an image of its data can be asked what its clients ask: [`PreparedTarget::answers`].
-    fn can_be_asked(&self, subject: &Value) -> bool {
-        let _ = subject;
+    /// Whether the clients' questions can be asked of an image:
+    /// [`PreparedTarget::collect_answers`].
+    fn can_be_asked(&self) -> bool {
         false
     }
 
-    /// Keeps other bakeoffs off what somebody else runs, until what is returned is dropped.
-    ///
-    /// # Errors
-    /// Who keeps this one off, or why nobody can be asked.
-    fn claim(&self, subject: &Value) -> Result<DatabaseClaim, TrialError> {
-        let _ = subject;
+    /// Keeps other bakeoffs off an external server until the result is dropped.
+    fn claim(&self) -> Result<DatabaseClaim, TrialError> {
         Ok(Box::new(()))
     }
 
-    /// What its processes are opened with in a place, and that differs from their own defaults.
-    fn settings(&self, subject: &Value, place: &TargetPlace) -> Vec<AppliedSetting> {
-        let _ = (subject, place);
+    fn settings(&self, place: &TargetPlace) -> Vec<AppliedSetting> {
+        let _ = place;
         Vec::new()
     }
 }
 
-/// What a user should know of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadDescription {
-    /// One line on what it stands for.
     pub summary: String,
-    /// What its clients may do, whatever the levels, in the order in which results have it.
+    /// All operations that its clients may do at any level, in the order of the results.
     pub operations: Vec<Name>,
-    /// What its readers speak of.
     pub figure_of_merit: FigureOfMerit,
     /// What its drivers count of each operation beside its time ([`bakeoff_load::OperationOutcome::work`]).
     pub counts: OperationCounts,
-    /// Its scales from small to large, each with what it holds.
     pub scales: Vec<(Name, String)>,
+    /// How its rows were made, if not by built-in rules.
+    pub rows: Option<String>,
 }
 
-/// The most clients that something takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MostClients {
-    /// How many.
     pub number: usize,
-    /// Why no more: a clause.
+    /// Why no more, as a clause.
     pub why: &'static str,
 }
 
 impl MostClients {
-    /// Where each client has a thread.
     pub const THREADS: Self = Self {
         number: 1024,
         why: "each is a thread of this machine, and more would measure its scheduler",
     };
 
-    /// Refuses a cell with more of them.
-    ///
-    /// # Errors
-    /// The number of clients.
     pub(crate) fn check(self, cell: &Cell, clients: usize) -> Result<(), Refusal> {
         let Self { number, why } = self;
         if clients <= number {
@@ -227,59 +190,39 @@ impl MostClients {
     }
 }
 
-/// How large data are, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataSize {
-    /// What is loaded.
     pub rows: u64,
-    /// What of it is written again before it is measured, once or more.
+    /// The part of it that is written again before it is measured, once or more.
     pub aged: u64,
-    /// What it takes on a disk.
     pub disk: u64,
 }
 
-/// What clients have written to files and not yet synced when they stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unsynced {
-    /// How many bytes.
+pub struct UnsyncedData {
     pub bytes: u64,
-    /// How many files they are spread over.
     pub files: u64,
 }
 
 /// A target at a trial's levels, ready to be loaded and opened.
 pub trait PreparedTarget {
-    /// Loads the data into an empty place and drains, so that the image owes nothing. `loaded` is
-    /// told now and then, and at the end, of the rows so far and of their bytes.
-    ///
-    /// # Errors
-    /// The target's own.
+    /// Loads the data into an empty place and drains, so that the image owes nothing. `loaded` gets
+    /// the rows and bytes so far.
     fn load(&self, place: &TargetPlace, loaded: &mut dyn FnMut(u64, u64))
     -> Result<(), TrialError>;
 
     /// Opens what is in a place, and recovers whatever a killed process or a power cut has left.
-    ///
-    /// # Errors
-    /// The target's own.
     fn open<'a>(&'a self, place: &TargetPlace) -> Result<Box<dyn RunningTarget + 'a>, TrialError>;
 
-    /// What one client's operations are answered in a place that is thrown away afterwards: the same by
-    /// all that [`Target::can_be_asked`] with the same data, unless one of them is wrong. What the client
-    /// does follows from the seed.
-    ///
-    /// # Errors
-    /// The target's own where it can't be asked at all; what fails later is an answer.
-    fn answers(&self, place: &TargetPlace, seed: u64) -> Result<ImageAnswers, TrialError> {
+    /// The answers to one client's operations. With the same data and seed all targets must answer
+    /// the same. The place is thrown away afterwards.
+    fn collect_answers(&self, place: &TargetPlace, seed: u64) -> Result<ImageAnswers, TrialError> {
         let _ = (place, seed);
         Err(TrialError::User("it can't be asked".into()))
     }
 
-    /// Serves its pages in a place, in a process that [`PreparedTarget::open`] has started for it in another one.
-    /// What that one asks comes in lines, and what it is told goes to `output`. It ends when it is told to
-    /// stop, or when nobody is there to ask.
-    ///
-    /// # Errors
-    /// The target's own; the user's where it has no pages.
+    /// Serves pages in a process that [`PreparedTarget::open`] has started. Requests come as lines,
+    /// answers go to `output`. Ends on a request to stop, or when no client is left.
     fn serve(
         &self,
         place: &TargetPlace,
@@ -290,8 +233,8 @@ pub trait PreparedTarget {
         Err(TrialError::User("it has no pages".into()))
     }
 
-    /// How many operations had been acknowledged when the power went, by what its clients claimed.
-    fn acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {
+    /// How many operations had been acknowledged when the power went, by the clients' claims.
+    fn count_acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {
         let _ = (claims, off_at_ns);
         0
     }

@@ -21,9 +21,9 @@ fn main() -> ExitCode {
     stay_on_one_processor();
     println!("{:<44} {:>14} {:>16}", "name", "measured", "limit");
     let mut kept = true;
-    let cost = median(|| cost::measure().total_ns());
+    let cost = median(|| cost::measure_cost().total_ns());
     kept &= row("timing and recording an operation, ns", cost, "<=", 100.0, cost <= 100.0);
-    let client = median(|| cost::measure().driver_ns);
+    let client = median(|| cost::measure_cost().driver_ns);
     kept &= row("  of it inside the latency, ns", client, "<=", 100.0, client <= 100.0);
     for clients in [1, 4] {
         let rate = median(|| rate(clients));
@@ -48,26 +48,26 @@ fn stay_on_one_processor() {
 struct Trivial(usize);
 
 impl BlockingClient for Trivial {
-    fn choose(&mut self) -> usize {
+    fn choose_operation(&mut self) -> usize {
         self.0 ^= 1;
         self.0
     }
 
-    fn operate(&mut self, _: usize) -> OperationOutcome {
+    fn run_operation(&mut self, _: usize) -> OperationOutcome {
         OperationOutcome::default()
     }
 }
 
 /// Recorded operations a second, over a quarter of a second.
 fn rate(clients: usize) -> f64 {
-    let plan = DrivePlan::closed(clients, 2, Duration::from_millis(250));
+    let plan = DrivePlan::closed_loop(clients, 2, Duration::from_millis(250));
     let connect = |share: &ClientShare| {
         let client = Blocking(Trivial(share.clients.start & 1));
         Ok::<_, Infallible>(Box::new(client) as Box<dyn Driver>)
     };
     let outcome = drive(&plan, connect, &AtomicBool::new(false), &mut |_: &DriveProgress| ());
     let outcome = outcome.unwrap_or_else(|error| panic!("{error}"));
-    let count: u64 = outcome.kinds.iter().map(bakeoff_load::KindOutcome::count).sum();
+    let count: u64 = outcome.kinds.iter().map(bakeoff_load::KindOutcome::count_succeeded).sum();
     count as f64 / plan.duration.as_secs_f64()
 }
 

@@ -1,40 +1,36 @@
-//! Arrival processes: how the starts of an open loop follow each other.
+//! Arrival processes: the gaps between the starts of an open loop.
 
 use std::fmt;
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
-/// An arrival process. Two are the same where they have the same name.
 #[derive(Clone, Copy)]
 pub struct ArrivalProcess {
-    /// Its name: letters, digits and dashes.
     pub name: &'static str,
-    /// What its gaps are, in a few words: `in even gaps`.
+    /// A short description: `in even gaps`.
     pub summary: &'static str,
-    /// The gap before a start, in mean gaps: 0 or above, and 1 on average. It is given the number of
-    /// the start, from 0, and draws all that is random, so that a seed gives the same starts
-    /// always. It is called while other clients wait for their starts: it must be quick.
+    /// The gap before a start, in mean gaps: 0 or more, and 1 on average. It gets the number of the
+    /// start, from 0, and must draw all randomness from the generator. It must be quick: other
+    /// clients wait for their starts.
     pub gap: fn(u64, &mut ArrivalRandom) -> f64,
 }
 
-/// The arrival processes that are built in; the first is that of a rate without a name.
 pub const ARRIVALS: [&ArrivalProcess; 2] = [&ArrivalProcess::EVEN, &ArrivalProcess::POISSON];
 
 impl ArrivalProcess {
-    /// All gaps are the same, and the first start is at once.
     pub const EVEN: Self = Self {
         name: "even",
         summary: "in even gaps",
         gap: |number, _| if number == 0 { 0.0 } else { 1.0 },
     };
 
-    /// A Poisson process: gaps are exponential.
+    /// Exponential gaps.
     pub const POISSON: Self = Self {
         name: "poisson",
         summary: "in random gaps, as those of many independent users",
         // Inversion: 1 - u is above 0.
-        gap: |_, random| -(1.0 - random.uniform()).ln(),
+        gap: |_, random| -(1.0 - random.draw_uniform()).ln(),
     };
 }
 
@@ -52,18 +48,15 @@ impl fmt::Debug for ArrivalProcess {
     }
 }
 
-/// What gaps are drawn from: the same numbers for the same seed.
 #[derive(Clone, Debug)]
 pub struct ArrivalRandom(Xoshiro256PlusPlus);
 
 impl ArrivalRandom {
-    /// The generator of a seed.
     pub fn new(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// The next number, 0 or above and below 1.
-    pub fn uniform(&mut self) -> f64 {
+    pub fn draw_uniform(&mut self) -> f64 {
         self.0.random()
     }
 }

@@ -1,8 +1,7 @@
-//! The driver of one client that blocks its thread.
+use std::time::Duration;
 
-use crate::{BlockingClient, Driver, EndedOperation, OperationSink, Pacer};
+use crate::{BlockingClient, ClockNanos, Driver, EndedOperation, OperationSink, Pacer};
 
-/// One client on a thread of its own.
 #[derive(Debug)]
 pub struct Blocking<C>(pub C);
 
@@ -14,16 +13,28 @@ impl<C: BlockingClient> Driver for Blocking<C> {
         while let Some(intended) = pacer.next(free) {
             let mut started = free;
             if intended > free {
-                let Some(now) = pacer.wait(intended) else { return };
+                let Some(now) = pacer.wait_until(intended) else { return };
                 started = now;
             }
-            let kind = self.0.choose();
-            record.begin(0, kind, intended);
-            let done = self.0.operate(kind);
+            let kind = self.0.choose_operation();
+            record.begin_operation(0, kind, intended);
+            let done = self.0.run_operation(kind);
             let ended = clock.now();
             let operation = EndedOperation { lane: 0, kind, intended, started, ended, done };
             let Some(next) = record.record(operation) else { return };
-            free = next;
+            // Only a closed loop intends to start when the client is free.
+            let think = if intended == free { self.0.think_time(kind) } else { Duration::ZERO };
+            free = match think {
+                Duration::ZERO => next,
+                think => {
+                    let start = next.saturating_add(think.as_nanos() as ClockNanos);
+                    let stopped = || pacer.next(start).is_none();
+                    match clock.wait_until(start, stopped) {
+                        Some(now) => now,
+                        None => return,
+                    }
+                }
+            };
         }
     }
 }

@@ -1,25 +1,23 @@
-//! The driver of many clients on one thread, for operations that never wait: what a client does
-//! while another one's turn is on is to wait, and its response time says so.
+//! Many clients on one thread, for operations that never wait. During another's turn a client
+//! waits, which its response time includes.
 
 use std::collections::VecDeque;
 
 use crate::{BlockingClient, ClockNanos, Driver, EndedOperation, OperationSink, Pacer};
 
-/// Clients that take turns on a thread, each whole operations at a time.
 #[derive(Debug)]
 pub struct Interleaved<C> {
     clients: Vec<C>,
 }
 
 impl<C: BlockingClient> Interleaved<C> {
-    /// The driver of these clients, at least one.
     pub fn new(clients: Vec<C>) -> Self {
         Self { clients }
     }
 }
 
 impl<C: BlockingClient> Driver for Interleaved<C> {
-    /// The client that has been free the longest is the next one.
+    /// The client that has been free longest is next.
     fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn OperationSink) {
         let clock = record.clock();
         let mut now = clock.now();
@@ -28,13 +26,13 @@ impl<C: BlockingClient> Driver for Interleaved<C> {
         while let Some((client, since)) = free.pop_front() {
             let Some(intended) = pacer.next(since) else { return };
             if intended > now {
-                let Some(then) = pacer.wait(intended) else { return };
+                let Some(then) = pacer.wait_until(intended) else { return };
                 now = then;
             }
             let started = now;
-            let kind = self.clients[client].choose();
-            record.begin(0, kind, intended);
-            let done = self.clients[client].operate(kind);
+            let kind = self.clients[client].choose_operation();
+            record.begin_operation(0, kind, intended);
+            let done = self.clients[client].run_operation(kind);
             let ended = clock.now();
             let operation = EndedOperation { lane: 0, kind, intended, started, ended, done };
             let Some(next) = record.record(operation) else { return };
@@ -61,7 +59,7 @@ mod tests {
             self.clock
         }
 
-        fn begin(&mut self, _: usize, _: usize, _: ClockNanos) {}
+        fn begin_operation(&mut self, _: usize, _: usize, _: ClockNanos) {}
 
         fn record(&mut self, operation: EndedOperation) -> Option<ClockNanos> {
             let ended = operation.ended;
@@ -77,7 +75,7 @@ mod tests {
             Some(free)
         }
 
-        fn wait(&mut self, _: ClockNanos) -> Option<ClockNanos> {
+        fn wait_until(&mut self, _: ClockNanos) -> Option<ClockNanos> {
             panic!("what is due at once is not waited for")
         }
     }
@@ -86,11 +84,11 @@ mod tests {
     struct Numbered(usize);
 
     impl BlockingClient for Numbered {
-        fn choose(&mut self) -> usize {
+        fn choose_operation(&mut self) -> usize {
             self.0
         }
 
-        fn operate(&mut self, kind: usize) -> OperationOutcome {
+        fn run_operation(&mut self, kind: usize) -> OperationOutcome {
             assert_eq!(kind, self.0);
             OperationOutcome::default()
         }
@@ -101,7 +99,7 @@ mod tests {
     #[test]
     fn clients_take_turns_and_wait_for_them_in_their_operations() {
         const CLIENTS: usize = 100;
-        let (clock, most) = (DriverClock::begun(), 5 * CLIENTS);
+        let (clock, most) = (DriverClock::start_now(), 5 * CLIENTS);
         let mut told = Told { clock, most, operations: Vec::new() };
         Interleaved::new((0..CLIENTS).map(Numbered).collect()).run(&mut AtOnce, &mut told);
         let all = &told.operations;

@@ -1,15 +1,13 @@
-//! What a driver has in flight, for another thread to see: a client that hangs can't tell any more.
+//! A driver's operations in flight, visible to other threads: a hanging client can't report them.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::ClockNanos;
 
-/// The bits of a lane that hold the kind of operation; it is idle at 0.
+/// Bits of a lane for the kind; an idle lane is 0.
 const KIND_BITS: u32 = 8;
-/// The most kinds of operations that a lane can tell apart.
 pub(crate) const MOST_KINDS: usize = (1 << KIND_BITS) - 1;
 
-/// A lane for each operation that a driver can have in flight.
 #[derive(Debug)]
 pub(crate) struct Lanes(Box<[AtomicU64]>);
 
@@ -18,17 +16,15 @@ impl Lanes {
         Self((0..number).map(|_| AtomicU64::new(0)).collect())
     }
 
-    /// An operation has started in a lane.
     pub fn begin(&self, lane: usize, kind: usize, intended: ClockNanos) {
         self.0[lane].store(intended << KIND_BITS | (kind as u64 + 1), Relaxed);
     }
 
-    /// The operation in a lane is over.
     pub fn end(&self, lane: usize) {
         self.0[lane].store(0, Relaxed);
     }
 
-    /// What is in flight: each operation's kind, and when it was to start.
+    /// Each operation's kind, and when it was to start.
     pub fn under_way(&self) -> impl Iterator<Item = (usize, ClockNanos)> {
         let busy = self.0.iter().map(|lane| lane.load(Relaxed)).filter(|lane| *lane != 0);
         busy.map(|lane| ((lane & MOST_KINDS as u64) as usize - 1, lane >> KIND_BITS))

@@ -1,8 +1,6 @@
-//! Load: drivers that start operations when a pacer says so, and the recorder of how long each
-//! took.
+//! Drivers start operations when a pacer says so; the recorder keeps how long each took.
 //!
-//! It must never know what an operation is: no database, no disk, no experiment. It is given
-//! drivers, a pace and a duration, and gives back latencies in slots of a second.
+//! This crate must never know what an operation is: no database, no disk, no experiment.
 
 mod arrivals;
 mod blocking;
@@ -30,11 +28,12 @@ pub use clock::{ClockNanos, DriverClock};
 pub use collector::DriveProgress;
 pub use drive::{DriveError, Observer, drive};
 pub use driver::{
-    BlockingClient, ClientShare, Driver, EndedOperation, OperationOutcome, OperationSink, WorkDone,
+    BlockingClient, ClientShare, Driver, EndedOperation, OperationOutcome, OperationSink,
+    WorkAmount,
 };
 pub use halt::MOST_FAILURES;
 pub use interleaved::Interleaved;
-pub use outcome::{DriveOutcome, DriverRun, EndedInWindow, KindOutcome, OpenLoopOutcome, Totals};
+pub use outcome::{DriveOutcome, DriverRun, KindOutcome, OpenLoopOutcome, Totals, WindowTally};
 pub use pacer::Pacer;
 pub use plan::DrivePlan;
 pub use schedule::Pace;

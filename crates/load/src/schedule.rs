@@ -6,104 +6,96 @@ use bakeoff_stats::backlog::keeps_up;
 use hdrhistogram::Histogram;
 
 use crate::arrivals::ArrivalRandom;
-use crate::clock::seconds;
-use crate::halt::Halt;
+use crate::clock::to_seconds;
+use crate::halt::StopSignal;
 use crate::outcome::OpenLoopOutcome;
 use crate::{ArrivalProcess, ClockNanos, DriverClock, Pacer};
 
-/// When operations start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
-    /// Each client starts its next operation when its last one has ended.
     Closed,
-    /// Operations are due at times that no client decides; whichever client is free takes the next.
     Open {
-        /// How many are due a second, above 0.
+        /// Above 0.
         per_second: f64,
-        /// How they follow each other.
         arrivals: &'static ArrivalProcess,
-        /// Seeds what is random of that.
         seed: u64,
     },
 }
 
 impl Pace {
-    /// What the drivers of a drive share.
     pub(crate) fn begin(self) -> StartedPace {
         match self {
             Self::Closed => StartedPace::Closed,
             Self::Open { per_second, arrivals, seed } => {
-                let front = Front::new(per_second, arrivals, seed);
+                let front = ArrivalCursor::new(per_second, arrivals, seed);
                 StartedPace::Open { per_second, due: Box::new(Mutex::new(DueStarts::new(front))) }
             }
         }
     }
 }
 
-/// A pace that has begun.
 pub(crate) enum StartedPace {
     Closed,
     Open { per_second: f64, due: Box<Mutex<DueStarts>> },
 }
 
 impl StartedPace {
-    /// A driver's pacer.
-    pub fn pacer<'a>(&'a self, clock: DriverClock, halt: &'a Halt<'a>) -> Box<dyn Pacer + 'a> {
+    pub fn make_pacer<'a>(
+        &'a self,
+        clock: DriverClock,
+        halt: &'a StopSignal<'a>,
+    ) -> Box<dyn Pacer + 'a> {
         match self {
             Self::Closed => Box::new(ClosedLoop { halt }),
             Self::Open { due, .. } => Box::new(OpenPacer { clock, halt, due }),
         }
     }
 
-    /// Whether starts are due by themselves.
     pub fn is_open(&self) -> bool {
         matches!(self, Self::Open { .. })
     }
 
-    fn due(&self) -> Option<MutexGuard<'_, DueStarts>> {
+    fn lock_starts(&self) -> Option<MutexGuard<'_, DueStarts>> {
         match self {
             Self::Closed => None,
-            // Nothing panics while it is locked.
+            // No code panics while it is locked.
             Self::Open { due, .. } => Some(due.lock().unwrap_or_else(PoisonError::into_inner)),
         }
     }
 
-    /// The window doesn't end before `until`, which only grows: starts before it are counted.
-    pub fn pass(&self, until: ClockNanos) {
-        if let Some(mut due) = self.due() {
+    /// The window lasts at least until `until`, which only grows.
+    pub fn extend_window(&self, until: ClockNanos) {
+        if let Some(mut due) = self.lock_starts() {
             due.counted.step_to(until);
         }
     }
 
-    /// The window has ended: what was due by then and has not started is counted. Returns whether
-    /// the clients kept up; a closed loop always does.
-    pub fn end(&self, end: ClockNanos) -> bool {
-        self.due().is_none_or(|mut due| due.end(end))
+    /// Counts what was due by the window's end and has not started. Returns whether the clients
+    /// kept up.
+    pub fn end_window(&self, end: ClockNanos) -> bool {
+        self.lock_starts().is_none_or(|mut due| due.end_window(end))
     }
 
-    /// Whether clients don't keep up with what was due before `end`.
+    /// Whether clients are behind with what was due before `end`.
     pub fn is_behind(&self, end: ClockNanos) -> bool {
-        self.due().is_some_and(|mut due| !due.end(end))
+        self.lock_starts().is_some_and(|mut due| !due.end_window(end))
     }
 
-    /// Whether something that was due before `end` has yet to start.
-    pub fn owes(&self, end: ClockNanos) -> bool {
-        self.due().is_some_and(|due| due.next.at() < end)
+    pub fn has_waiting(&self, end: ClockNanos) -> bool {
+        self.lock_starts().is_some_and(|due| due.next.due_at() < end)
     }
 
-    /// What came of the schedule; `None` for a closed loop.
     pub fn outcome(&self, start_delay: Histogram<u64>) -> Option<OpenLoopOutcome> {
         let Self::Open { per_second, .. } = self else { return None };
-        let due = self.due()?;
+        let due = self.lock_starts()?;
         let (not_started, most_waiting) = (due.not_started, due.backlog.max(due.not_started));
         let (per_second, due) = (*per_second, due.due);
         Some(OpenLoopOutcome { per_second, due, not_started, most_waiting, start_delay })
     }
 }
 
-/// The closed loop.
 struct ClosedLoop<'a> {
-    halt: &'a Halt<'a>,
+    halt: &'a StopSignal<'a>,
 }
 
 impl Pacer for ClosedLoop<'_> {
@@ -111,16 +103,15 @@ impl Pacer for ClosedLoop<'_> {
         (!self.halt.is_on()).then_some(free)
     }
 
-    /// A start that is due at once is not waited for.
-    fn wait(&mut self, start: ClockNanos) -> Option<ClockNanos> {
+    /// A due start is not waited for.
+    fn wait_until(&mut self, start: ClockNanos) -> Option<ClockNanos> {
         Some(start)
     }
 }
 
-/// One driver's hand on the schedule that all share.
 struct OpenPacer<'a> {
     clock: DriverClock,
-    halt: &'a Halt<'a>,
+    halt: &'a StopSignal<'a>,
     due: &'a Mutex<DueStarts>,
 }
 
@@ -129,53 +120,45 @@ impl Pacer for OpenPacer<'_> {
         if self.halt.is_on() {
             return None;
         }
-        Some(self.due.lock().unwrap_or_else(PoisonError::into_inner).take(free))
+        Some(self.due.lock().unwrap_or_else(PoisonError::into_inner).take_start(free))
     }
 
-    fn wait(&mut self, start: ClockNanos) -> Option<ClockNanos> {
-        self.clock.wait(start, || self.halt.is_on())
+    fn wait_until(&mut self, start: ClockNanos) -> Option<ClockNanos> {
+        self.clock.wait_until(start, || self.halt.is_on())
     }
 }
 
-/// The starts of an open loop: which is the next to be taken, and how many are due.
 pub(crate) struct DueStarts {
-    /// The next start that nobody has taken.
-    next: Front,
-    /// The first start that is still to come.
-    front: Front,
-    /// The first start that may lie beyond the window's end. Whoever is free takes starts ahead, so
-    /// that `next` doesn't tell how many lie before the end.
-    counted: Front,
-    /// The most that were due and not taken.
+    next: ArrivalCursor,
+    front: ArrivalCursor,
+    /// Drivers take starts ahead, so `next` doesn't tell how many lie before the window's end.
+    counted: ArrivalCursor,
     backlog: u64,
-    /// How many were due when the window ended, and how many of them were not taken.
+    /// When the window ended.
     due: u64,
     not_started: u64,
 }
 
 impl DueStarts {
-    fn new(front: Front) -> Self {
+    fn new(front: ArrivalCursor) -> Self {
         let (next, counted) = (front.clone(), front.clone());
         Self { next, front, counted, backlog: 0, due: 0, not_started: 0 }
     }
 
-    /// Takes the next start, at the time `now`.
-    fn take(&mut self, now: ClockNanos) -> ClockNanos {
-        let start = self.next.at();
+    fn take_start(&mut self, now: ClockNanos) -> ClockNanos {
+        let start = self.next.due_at();
         self.next.step();
-        self.backlog = self.backlog.max(self.waiting(now + 1));
+        self.backlog = self.backlog.max(self.count_waiting(now + 1));
         start
     }
 
-    /// How many starts are due before `end` and not taken.
-    fn waiting(&mut self, end: ClockNanos) -> u64 {
+    /// Due before `end` and not taken.
+    fn count_waiting(&mut self, end: ClockNanos) -> u64 {
         self.front.step_to(end);
         self.front.count.saturating_sub(self.next.count)
     }
 
-    /// The window ends: counts what was due before its end and what of that has not started, and says
-    /// whether the clients kept up.
-    fn end(&mut self, end: ClockNanos) -> bool {
+    fn end_window(&mut self, end: ClockNanos) -> bool {
         self.counted.step_to(end);
         self.due = self.counted.count;
         self.not_started = self.due.saturating_sub(self.next.count);
@@ -183,28 +166,26 @@ impl DueStarts {
     }
 }
 
-/// A point in the endless row of starts: the same row for the same seed.
+/// A point in the endless row of starts, the same for a seed.
 #[derive(Clone)]
-struct Front {
-    /// Nanoseconds between two starts, on average.
+struct ArrivalCursor {
+    /// In nanoseconds.
     mean_gap: f64,
     arrivals: &'static ArrivalProcess,
     random: ArrivalRandom,
-    /// How many starts lie before this one.
     count: u64,
-    /// Mean gaps from the beginning to this start: of even ones a whole number, so that no error
-    /// adds up.
+    /// Mean gaps from the beginning. For even gaps a whole number, so that no error adds up.
     gaps: f64,
 }
 
-impl Front {
+impl ArrivalCursor {
     fn new(per_second: f64, arrivals: &'static ArrivalProcess, seed: u64) -> Self {
         let mut random = ArrivalRandom::new(seed);
         let gaps = (arrivals.gap)(0, &mut random);
         Self { mean_gap: 1e9 / per_second, arrivals, random, count: 0, gaps }
     }
 
-    fn at(&self) -> ClockNanos {
+    fn due_at(&self) -> ClockNanos {
         (self.gaps * self.mean_gap) as ClockNanos
     }
 
@@ -213,19 +194,18 @@ impl Front {
         self.gaps += (self.arrivals.gap)(self.count, &mut self.random);
     }
 
-    /// Goes on to the first start that is not before `end`.
     fn step_to(&mut self, end: ClockNanos) {
-        while self.at() < end {
+        while self.due_at() < end {
             self.step();
         }
     }
 }
 
 impl OpenLoopOutcome {
-    /// The 99th percentile of the delays, in seconds; `None` when nothing has started.
+    /// The 99th percentile of delays; `None` without starts.
     pub fn start_delay_p99_s(&self) -> Option<f64> {
         let delays = &self.start_delay;
-        (!delays.is_empty()).then(|| seconds(delays.value_at_quantile(0.99)))
+        (!delays.is_empty()).then(|| to_seconds(delays.value_at_quantile(0.99)))
     }
 }
 
@@ -237,12 +217,12 @@ mod tests {
     const SECOND: ClockNanos = 1_000_000_000;
 
     fn due(per_second: f64, arrivals: &'static ArrivalProcess) -> DueStarts {
-        DueStarts::new(Front::new(per_second, arrivals, 7))
+        DueStarts::new(ArrivalCursor::new(per_second, arrivals, 7))
     }
 
     /// The starts that are taken up to a moment.
     fn taken(due: &mut DueStarts, end: ClockNanos) -> Vec<ClockNanos> {
-        std::iter::from_fn(|| (due.next.at() < end).then(|| due.take(0))).collect()
+        std::iter::from_fn(|| (due.next.due_at() < end).then(|| due.take_start(0))).collect()
     }
 
     #[test]
@@ -251,7 +231,7 @@ mod tests {
         let starts = taken(&mut due, 1_000 * SECOND);
         assert_eq!(starts.len(), 3000);
         assert_eq!((starts[0], starts[3], starts[2997]), (0, SECOND, 999 * SECOND));
-        assert!(due.end(1_000 * SECOND) && due.not_started == 0);
+        assert!(due.end_window(1_000 * SECOND) && due.not_started == 0);
     }
 
     #[test]
@@ -280,7 +260,7 @@ mod tests {
         ];
         for (arrivals, per_second, last, hash) in kept {
             let mut due = due(per_second, arrivals);
-            let starts: Vec<ClockNanos> = (0..1000).map(|_| due.take(0)).collect();
+            let starts: Vec<ClockNanos> = (0..1000).map(|_| due.take_start(0)).collect();
             let fnv = starts.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, start| {
                 (hash ^ start).wrapping_mul(0x0000_0100_0000_01b3)
             });
@@ -293,14 +273,14 @@ mod tests {
         for arrivals in ARRIVALS {
             let mut due = due(1000.0, arrivals);
             // Nobody was free for the first second.
-            due.take(SECOND);
+            due.take_start(SECOND);
             assert!((850..=1150).contains(&due.backlog), "{arrivals:?}: {}", due.backlog);
             let first = 1 + taken(&mut due, SECOND / 2).len() as u64;
-            assert!(!due.end(10 * SECOND), "{arrivals:?}: it is far behind");
+            assert!(!due.end_window(10 * SECOND), "{arrivals:?}: it is far behind");
             let left = due.not_started;
             assert_eq!(left, taken(&mut due, 10 * SECOND).len() as u64, "{arrivals:?}");
             assert!((9_500..=10_500).contains(&(first + left)), "{arrivals:?}");
-            assert!(due.end(10 * SECOND), "{arrivals:?}: all have started");
+            assert!(due.end_window(10 * SECOND), "{arrivals:?}: all have started");
         }
     }
 }

@@ -1,57 +1,47 @@
-//! Which of a driver's lanes starts an operation next, and when: what a driver needs that has many
-//! operations in flight on one thread.
+//! Chooses the lane that starts an operation next, and when: for drivers with many operations in
+//! flight on one thread.
 
 use std::collections::VecDeque;
 
 use crate::{ClockNanos, Pacer};
 
-/// The lanes of a driver that are free, and the start that is next.
 #[derive(Debug)]
 pub struct Starts {
-    /// Each with the time since when it is free; the one that has been free the longest first.
+    /// With the time since when, the longest first.
     free: VecDeque<(usize, ClockNanos)>,
-    /// A start to come, of a lane that waits for it: the pacer gives it to nobody else.
+    /// The pacer gives a start to one driver only, so it waits for its lane here.
     pending: Option<(usize, ClockNanos)>,
     over: bool,
 }
 
-/// What is to be done next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextAction {
-    /// An operation starts now.
     Start {
-        /// In this lane, which is then busy.
+        /// It is busy from now on.
         lane: usize,
-        /// When it was to start.
         intended: ClockNanos,
-        /// The time now.
         now: ClockNanos,
     },
-    /// The next operation starts at this time.
     At(ClockNanos),
-    /// No operation can start before one has ended.
     Busy,
-    /// No operation starts any more.
     Over,
 }
 
 impl Starts {
-    /// So many lanes, all free since `now`.
     pub fn new(lanes: usize, now: ClockNanos) -> Self {
         let free = (0..lanes).map(|lane| (lane, now)).collect();
         Self { free, pending: None, over: false }
     }
 
-    /// The operation in a lane has ended: what the recorder returned, which is since when its client is
-    /// free, or `None` when no other operation is to start.
-    pub fn ended(&mut self, lane: usize, free: Option<ClockNanos>) {
+    /// `free` is what the recorder returned.
+    pub fn free_lane(&mut self, lane: usize, free: Option<ClockNanos>) {
         match free {
             Some(since) => self.free.push_back((lane, since)),
             None => self.over = true,
         }
     }
 
-    /// What is next. A start that is due is late, never skipped, also after the end.
+    /// A due start is late, never skipped, also after the end.
     pub fn next(&mut self, pacer: &mut dyn Pacer, now: impl Fn() -> ClockNanos) -> NextAction {
         if let Some((lane, intended)) = self.pending {
             let now = now();
@@ -93,7 +83,7 @@ mod tests {
             (!self.0.is_empty()).then(|| self.0.remove(0))
         }
 
-        fn wait(&mut self, _: ClockNanos) -> Option<ClockNanos> {
+        fn wait_until(&mut self, _: ClockNanos) -> Option<ClockNanos> {
             panic!("a driver with operations in flight waits for these")
         }
     }
@@ -106,7 +96,7 @@ mod tests {
             Some(free)
         }
 
-        fn wait(&mut self, _: ClockNanos) -> Option<ClockNanos> {
+        fn wait_until(&mut self, _: ClockNanos) -> Option<ClockNanos> {
             panic!("what is due at once is not waited for")
         }
     }
@@ -120,11 +110,11 @@ mod tests {
         assert_eq!(starts.next(&mut AtOnce, never), start(0, 5));
         assert_eq!(starts.next(&mut AtOnce, never), start(1, 5));
         assert_eq!(starts.next(&mut AtOnce, never), NextAction::Busy);
-        starts.ended(1, Some(7));
-        starts.ended(0, Some(9));
+        starts.free_lane(1, Some(7));
+        starts.free_lane(0, Some(9));
         assert_eq!(starts.next(&mut AtOnce, never), start(1, 7));
         assert_eq!(starts.next(&mut AtOnce, never), start(0, 9));
-        starts.ended(0, None);
+        starts.free_lane(0, None);
         assert_eq!(starts.next(&mut AtOnce, never), NextAction::Over);
     }
 
@@ -149,7 +139,7 @@ mod tests {
             let first = NextAction::Start { lane: 0, intended: 0, now: 0 };
             assert_eq!(starts.next(&mut pacer, || 0), first);
             assert_eq!(starts.next(&mut pacer, || 1), NextAction::At(100));
-            starts.ended(0, None);
+            starts.free_lane(0, None);
             let due = NextAction::Start { lane: 1, intended: 100, now };
             assert_eq!(starts.next(&mut pacer, || now), if after { due } else { NextAction::Over });
             assert_eq!(starts.next(&mut pacer, || 300), NextAction::Over);

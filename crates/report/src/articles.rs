@@ -1,4 +1,4 @@
-//! One page of several articles: what each published, beside what its run measured here.
+//! One page of several articles: the published figures of each, beside our own.
 
 use bakeoff_analysis::Document;
 
@@ -6,33 +6,25 @@ use crate::block::{ColumnKind, Link, ReportBlock, ReportColumn, ReportRow, Repor
 use crate::figures::NONE;
 use crate::html::PageContent;
 use crate::layout::DocumentLayout;
-use crate::section::{Section, SectionPart};
-use crate::sections::{COUNTED, PublishedSection, tally};
+use crate::section::SectionPart;
+use crate::sections::published::{self, COUNTED, count_shapes};
 use crate::{Result, words};
 
-/// An article, and what came of its run.
 #[derive(Clone, Copy, Debug)]
 pub struct ArticleRun<'a> {
-    /// The name of its experiment.
     pub name: &'a str,
-    /// What was measured here; or why nothing was, as one sentence.
+    /// The document, or why nothing was measured, as one sentence.
     pub found: std::result::Result<&'a Document, &'a str>,
-    /// The path of its run's whole report from the folder of the page, with `/` between folders.
+    /// Path of the run's report from the page's folder, with `/` between folders.
     pub report: Option<&'a str>,
 }
 
 const TITLE: &str = "What articles measured, beside the same work here";
-/// What is said of a run whose experiment has no figures of anybody else.
 const NONE_PUBLISHED: &str = "This experiment has no published figures.";
 
-/// The articles as one page that needs nothing but itself: first how many statements of each are of which
-/// shape, then each with its question, its sentence, its charts and its table.
-///
-/// # Errors
-/// [`Error::Template`](crate::Error::Template).
-pub fn articles(articles: &[ArticleRun<'_>]) -> Result<String> {
-    let first = vec![ReportBlock::Table(summary(articles))];
-    let parts = articles.iter().enumerate().map(|(number, article)| part(number, article));
+pub fn write_articles(articles: &[ArticleRun<'_>]) -> Result<String> {
+    let first = vec![ReportBlock::Table(build_summary(articles))];
+    let parts = articles.iter().enumerate().map(|(number, article)| build_part(number, article));
     PageContent {
         title: TITLE,
         name: "articles",
@@ -43,14 +35,13 @@ pub fn articles(articles: &[ArticleRun<'_>]) -> Result<String> {
     .write()
 }
 
-/// A row an article: how many statements there are of each shape.
-fn summary(articles: &[ArticleRun<'_>]) -> ReportTable {
+fn build_summary(articles: &[ArticleRun<'_>]) -> ReportTable {
     let mut columns = vec![ReportColumn::new(ColumnKind::Name, "article")];
     columns.extend(COUNTED.map(|told| ReportColumn::new(ColumnKind::Number, told)));
     let row = |article: &ArticleRun<'_>| {
         let published = article.found.ok().and_then(|document| document.published.as_ref());
         let counts = match published {
-            Some(view) => tally(&view.statements).map(|count| count.to_string()),
+            Some(view) => count_shapes(&view.statements).map(|count| count.to_string()),
             None => COUNTED.map(|_| NONE.to_owned()),
         };
         ReportRow::from_cells([article.name].into_iter().chain(counts.iter().map(String::as_str)))
@@ -63,10 +54,9 @@ fn summary(articles: &[ArticleRun<'_>]) -> ReportTable {
     }
 }
 
-/// What a page says of the article of that number.
-fn part<'a>(number: usize, article: &ArticleRun<'a>) -> SectionPart<'a> {
+fn build_part<'a>(number: usize, article: &ArticleRun<'a>) -> SectionPart<'a> {
     let mut blocks = match article.found {
-        Ok(document) => found(number, document),
+        Ok(document) => build_found(number, document),
         Err(why) => vec![ReportBlock::Note(why.into())],
     };
     blocks.extend(article.report.map(|path| {
@@ -76,21 +66,21 @@ fn part<'a>(number: usize, article: &ArticleRun<'a>) -> SectionPart<'a> {
     SectionPart { name, link, title: article.name.to_owned(), blocks }
 }
 
-fn found(number: usize, document: &Document) -> Vec<ReportBlock> {
-    let mut blocks = PublishedSection.blocks(&DocumentLayout::new(document));
+fn build_found(number: usize, document: &Document) -> Vec<ReportBlock> {
+    let mut blocks = published::build_blocks(&DocumentLayout::new(document));
     if blocks.is_empty() {
         blocks.push(ReportBlock::Note(NONE_PUBLISHED.into()));
     }
     let warnings = document.warnings.len();
     if warnings > 0 {
-        let note = format!("{}: in the whole report.", words::many(warnings, "warning"));
+        let note = format!("{}: in the whole report.", words::count_nouns(warnings, "warning"));
         blocks.push(ReportBlock::Note(note.into()));
     }
-    blocks.into_iter().map(|block| own(number, block)).collect()
+    blocks.into_iter().map(|block| make_ids_unique(number, block)).collect()
 }
 
-/// A block whose charts have other names than those of the other articles on the page.
-fn own(number: usize, block: ReportBlock) -> ReportBlock {
+/// Gives charts ids that are unique on a page of several articles.
+fn make_ids_unique(number: usize, block: ReportBlock) -> ReportBlock {
     let ReportBlock::Sweeps(of) = block else { return block };
     let mut panels: Vec<_> = of.charts.into_iter().map(|drawn| drawn.panel).collect();
     panels.iter_mut().for_each(|panel| panel.id = format!("article{number}{}", panel.id));

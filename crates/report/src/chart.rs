@@ -1,34 +1,28 @@
-//! What charts as SVG are made of, and bars of bytes.
+//! Draws SVG charts, and bars of bytes.
 //!
-//! A series keeps its colour, pattern and marker in every chart of a page, so that it can be
-//! told from the others without colour. The page defines the patterns `p0` … and the classes.
+//! A series keeps colour, pattern and marker in every chart of a page, so that it is recognised
+//! without colour. The page defines the patterns `p0` … and the classes.
 
 use std::fmt::Write;
 
 use crate::scale::{Linear, tick_label};
 use crate::words;
 
-/// How many colours, patterns and markers there are; further series start over.
+/// Colours, patterns and markers; further series start over.
 pub const STYLES: usize = 8;
 
-/// A horizontal bar of bytes, with the least and the most of what it stands for.
 pub struct SizeBar {
-    /// What it is.
     pub name: String,
-    /// The number of its style.
     pub style: usize,
-    /// The median.
     pub bytes: u64,
-    /// The least and the most.
     pub range: (u64, u64),
 }
 
-/// Horizontal bars of bytes as an `<svg>` element.
-pub fn sizes(id: &str, title: &str, rows: &[SizeBar]) -> String {
+pub fn draw_sizes(id: &str, title: &str, rows: &[SizeBar]) -> String {
     const ROW: f64 = 30.0;
     let widest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
     let names = (widest as f64 * 7.2 + 14.0).clamp(60.0, 230.0);
-    // Beside the names and not at the bars' ends, which a narrow screen doesn't show.
+    // Beside the names: a narrow screen cuts off the ends of bars.
     let (left, plot, right) = (names + 62.0, 430.0, 18.0);
     let base = 8.0 + ROW * rows.len() as f64;
     let most = rows.iter().map(|row| row.range.1).max().unwrap_or(0) as f64;
@@ -37,17 +31,17 @@ pub fn sizes(id: &str, title: &str, rows: &[SizeBar]) -> String {
     let x = |bytes: u64| left + axis.place(bytes as f64 * scale) * plot;
 
     let mut out =
-        open(id, title, "The table below has every figure.", left + plot + right, base + 38.0);
+        open_svg(id, title, "The table below has every figure.", left + plot + right, base + 38.0);
     for tick in &axis.ticks {
         let at = left + axis.place(*tick) * plot;
-        line(&mut out, "grid", (at, 4.0), (at, base));
-        text(&mut out, "tick middle", at, base + 16.0, &tick_label(*tick));
+        draw_segment(&mut out, "grid", (at, 4.0), (at, base));
+        draw_text(&mut out, "tick middle", at, base + 16.0, &tick_label(*tick));
     }
-    text(&mut out, "axis-title", left, base + 33.0, unit);
+    draw_text(&mut out, "axis-title", left, base + 33.0, unit);
     for (number, row) in rows.iter().enumerate() {
         let (y, style) = (8.0 + ROW * number as f64, row.style);
-        text(&mut out, "name end", names - 8.0, y + 16.0, &shortened(&row.name, 30));
-        text(&mut out, "name end", left - 8.0, y + 16.0, &words::bytes(row.bytes));
+        draw_text(&mut out, "name end", names - 8.0, y + 16.0, &shorten_name(&row.name, 30));
+        draw_text(&mut out, "name end", left - 8.0, y + 16.0, &words::format_bytes(row.bytes));
         let _ = write!(
             out,
             "<rect class=\"bar c{style}\" fill=\"url(#p{style})\" x=\"{left:.1}\" y=\"{:.1}\" \
@@ -57,39 +51,43 @@ pub fn sizes(id: &str, title: &str, rows: &[SizeBar]) -> String {
         );
         let (low, high) = (x(row.range.0), x(row.range.1));
         if high - low > 2.0 {
-            line(&mut out, &format!("whisker c{style}"), (low, y + 12.0), (high, y + 12.0));
+            draw_segment(&mut out, &format!("whisker c{style}"), (low, y + 12.0), (high, y + 12.0));
         }
     }
-    line(&mut out, "base", (left, 4.0), (left, base));
+    draw_segment(&mut out, "base", (left, 4.0), (left, base));
     out + "</svg>"
 }
 
-/// The sign of a series in a legend: its bar and its marker.
-pub fn key(style: usize) -> String {
+pub fn draw_key(style: usize) -> String {
     format!(
         "<svg class=\"key\" viewBox=\"0 0 34 14\" width=\"34\" height=\"14\" aria-hidden=\"true\">\
          <rect class=\"bar c{style}\" fill=\"url(#p{style})\" x=\"0.5\" y=\"0.5\" width=\"16\" \
          height=\"13\"/><g class=\"mark c{style}\">{}</g></svg>",
-        marker(style, 27.0, 7.0)
+        draw_marker(style, 27.0, 7.0)
     )
 }
 
-/// The marker of a series alone, before its name.
-pub fn sign(style: usize) -> String {
+/// For use before a name.
+pub fn draw_sign(style: usize) -> String {
     format!(
         "<svg class=\"sign\" viewBox=\"-7 -7 14 14\" width=\"14\" height=\"14\" aria-hidden=\"true\">\
          <g class=\"mark c{style}\">{}</g></svg>",
-        marker(style, 0.0, 0.0)
+        draw_marker(style, 0.0, 0.0)
     )
 }
 
-pub(crate) fn open(id: &str, title: &str, description: &str, width: f64, height: f64) -> String {
-    // Letters stay legible: a chart that needs more room scrolls in its box.
+pub(crate) fn open_svg(
+    id: &str,
+    title: &str,
+    description: &str,
+    width: f64,
+    height: f64,
+) -> String {
+    // Letters stay legible: a wider chart scrolls in its box.
     let style = format!("style=\"width:{width:.0}px;min-width:{:.0}px\"", width * 0.8);
     open_as(&style, id, (title, description), (width, height))
 }
 
-/// An `<svg>` element with such attributes.
 pub(crate) fn open_as(
     attributes: &str,
     id: &str,
@@ -104,12 +102,11 @@ pub(crate) fn open_as(
     )
 }
 
-/// A marker with an outline that sets it off from what it lies on.
-pub(crate) fn marker(style: usize, x: f64, y: f64) -> String {
+/// The outline sets the marker off from what is below it.
+pub(crate) fn draw_marker(style: usize, x: f64, y: f64) -> String {
     let polygon = |corners: &[(f64, f64)]| {
-        let points: Vec<String> =
-            corners.iter().map(|(dx, dy)| format!("{:.1},{:.1}", x + dx, y + dy)).collect();
-        format!("<polygon points=\"{}\"/>", points.join(" "))
+        let corners = corners.iter().map(|(dx, dy)| (x + dx, y + dy));
+        format!("<polygon points=\"{}\"/>", format_points(corners))
     };
     match style % 5 {
         0 => format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.2\"/>"),
@@ -120,20 +117,40 @@ pub(crate) fn marker(style: usize, x: f64, y: f64) -> String {
     }
 }
 
-/// A name cut to so many characters, with an ellipsis.
-pub fn shortened(name: &str, most: usize) -> String {
+/// A marker with a text for a reader who points at it; the text may be empty.
+pub(crate) fn draw_mark(
+    out: &mut String,
+    class: &str,
+    style: usize,
+    (x, y): (f64, f64),
+    text: &str,
+) {
+    let marker = draw_marker(style, x, y);
+    let _ = write!(out, "<g class=\"{class}\">{marker}{}</g>", format_title(text));
+}
+
+pub(crate) fn format_title(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("<title>{}</title>", escape(text)) }
+}
+
+pub(crate) fn format_points(points: impl Iterator<Item = (f64, f64)>) -> String {
+    let points: Vec<String> = points.map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+    points.join(" ")
+}
+
+pub fn shorten_name(name: &str, most: usize) -> String {
     if name.chars().count() <= most {
         return name.into();
     }
     name.chars().take(most - 1).chain(['…']).collect()
 }
 
-pub(crate) fn text(out: &mut String, class: &str, x: f64, y: f64, words: &str) {
+pub(crate) fn draw_text(out: &mut String, class: &str, x: f64, y: f64, words: &str) {
     let words = escape(words);
     let _ = write!(out, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{words}</text>");
 }
 
-pub(crate) fn line(out: &mut String, class: &str, from: (f64, f64), to: (f64, f64)) {
+pub(crate) fn draw_segment(out: &mut String, class: &str, from: (f64, f64), to: (f64, f64)) {
     let ((x1, y1), (x2, y2)) = (from, to);
     let _ = write!(
         out,

@@ -1,50 +1,45 @@
-//! How sure the answer of a run is: by its warnings, by how often each block was run, and by whether the
-//! leads are decided.
+//! Confidence in the answer: by warnings, blocks, and decided leads.
 
-use bakeoff_analysis::{Unreached, Warning, WarningKind, Weight};
+use bakeoff_analysis::{UnreachedLimit, Warning, WarningKind, Weight};
+use bakeoff_results::OwnFactor;
 use serde::Serialize;
 
-use crate::apart::OverMachines;
 use crate::block::Badge;
 use crate::layout::DocumentLayout;
-use crate::leads::groups;
-use crate::misleads;
+use crate::machine_differences::MachineDifferences;
+use crate::promise_cases::group_cases;
 use crate::verdict::{LeaderOutcome, OperationCase};
+use crate::warning_names;
 use crate::words;
 
-/// Of fewer blocks an answer is of low confidence, and of fewer than that of fair.
+/// Fewer blocks give low confidence, and fair confidence.
 const FEW: u32 = 3;
 const ENOUGH: u32 = 5;
-/// How many times its lower end the upper end of a lead's interval may be.
+/// A lead's interval is wide if its upper end is more than this many times its lower.
 const WIDE: f64 = 1.5;
-/// So many reasons are told.
 const REASONS: usize = 2;
 
-/// How sure an answer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConfidenceGrade {
-    /// The machines disagree on what is told, a warning voids figures, a block was run fewer than three times,
-    /// a lead is undecided, or the limit that is compared was never reached.
+    /// Machines disagree, a warning voids figures, a block ran fewer than three times, a lead is
+    /// undecided, or the compared limit was never reached.
     Low,
-    /// A warning weakens figures, a block was run fewer than five times, a lead's interval is wide, or machines
-    /// lie far apart on it.
+    /// A warning weakens figures, a block ran fewer than five times, a lead's interval is wide, or
+    /// machines lie far apart.
     Fair,
-    /// None of these.
     High,
 }
 
-/// How sure an answer is, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Confidence {
-    /// How sure.
     pub level: ConfidenceGrade,
-    /// The first reasons, two at most, and whose deferred writes are not paid for.
+    /// The first two reasons, and levels with unpaid deferred writes.
     pub reasons: Vec<String>,
 }
 
 impl Confidence {
-    /// Of what the cases of a run say; `None` where nothing is compared.
+    /// `None` where nothing is compared.
     pub(crate) fn from_cases<'a>(
         layout: &DocumentLayout<'a>,
         cases: &[OperationCase<'a>],
@@ -53,15 +48,18 @@ impl Confidence {
         let warnings = &layout.document.warnings;
         let of = |weight| {
             let warnings = warnings.iter().filter(move |it| it.kind.weight() == weight);
-            warnings.map(move |it: &Warning| (level(weight), misleads::reason(it.kind)))
+            warnings.map(move |it: &Warning| {
+                (grade_weight(weight), warning_names::phrase_kind(it.kind))
+            })
         };
-        let trials = format!("{} of each", words::many(blocks as usize, "trial"));
-        let open = open(layout, cases);
+        let trials = format!("{} of each", words::count_nouns(blocks as usize, "trial"));
+        let open = grade_leads(layout, cases);
         let wide = cases.iter().any(|case| is_wide(case.contrast.ends));
-        let OverMachines { disagree, far } = OverMachines::from_cases(layout, cases);
+        let MachineDifferences { disagree, far } = MachineDifferences::from_cases(layout, cases);
         let is_disputed = !disagree.is_empty();
-        let disputed = is_disputed
-            .then(|| (ConfidenceGrade::Low, misleads::reason(WarningKind::MachinesDisagree)));
+        let disputed = is_disputed.then(|| {
+            (ConfidenceGrade::Low, warning_names::phrase_kind(WarningKind::MachinesDisagree))
+        });
         let is_unreached = is_never_tested(layout);
         let own = [
             is_unreached.then(|| {
@@ -87,11 +85,10 @@ impl Confidence {
         }
         reasons.dedup();
         reasons.truncate(REASONS);
-        reasons.extend(unpaid(layout, cases));
+        reasons.extend(describe_unpaid(layout, cases));
         Some(Self { level, reasons })
     }
 
-    /// "Low confidence".
     pub fn word(&self) -> &'static str {
         match self.level {
             ConfidenceGrade::Low => "Low confidence",
@@ -100,8 +97,7 @@ impl Confidence {
         }
     }
 
-    /// What such an answer is good for.
-    fn advice(&self) -> &'static str {
+    fn give_advice(&self) -> &'static str {
         match self.level {
             ConfidenceGrade::Low => "Don’t decide by this run alone.",
             ConfidenceGrade::Fair => "Good enough to rule a choice out.",
@@ -109,48 +105,47 @@ impl Confidence {
         }
     }
 
-    /// The reasons and the advice, in sentences.
     pub fn text(&self) -> String {
-        format!("{}. {}", words::capital(&self.reasons.join(", ")), self.advice())
+        format!("{}. {}", words::capitalize(&self.reasons.join(", ")), self.give_advice())
     }
 
-    /// As a block has it.
     pub(crate) fn badge(&self) -> Badge {
         Badge { word: self.word(), rank: self.level as u32 + 1, text: self.text() }
     }
 }
 
-/// Whether no limit of the compared factor was reached: where all of its levels but the one without a limit
-/// say nothing, so do their ratios. A rate that was kept is no such limit: response times are compared.
+/// All levels except the unlimited one never reached the compared limit, so their ratios mean
+/// nothing. A kept rate is no such limit: response times are compared.
 fn is_never_tested(layout: &DocumentLayout<'_>) -> bool {
     const WITHOUT_LIMIT: [&str; 3] = ["unlimited", "0", "host"];
     let is_unreached = |level: &str| {
-        let unreached = layout.document.unreached.iter().filter(|it| it.factor() == layout.compare);
-        unreached.map(Unreached::level).any(|known| known == level)
+        let unreached = layout.document.unreached.iter().filter(|it| layout.compare == it.factor());
+        unreached.map(UnreachedLimit::level).any(|known| known == level)
     };
     let mut levels = layout.levels.iter().filter(|level| !WITHOUT_LIMIT.contains(level)).peekable();
-    layout.compare != "rate" && levels.peek().is_some() && levels.all(|level| is_unreached(level))
+    layout.compare != OwnFactor::Rate
+        && levels.peek().is_some()
+        && levels.all(|level| is_unreached(level))
 }
 
-/// Those that lead, or may, in a cell that has written back nothing of what it deferred: "deferred writes not paid
-/// for by fjall".
-fn unpaid<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Option<String> {
+/// Leading levels that wrote back nothing they deferred: "deferred writes not paid for by fjall".
+fn describe_unpaid<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Option<String> {
     let mut names: Vec<String> = Vec::new();
     for case in cases {
         let next = (case.outcome != LeaderOutcome::Won).then_some(case.next);
         for level in [Some(case.leader), next].into_iter().flatten() {
             let debt = layout.cell(&case.condition, level).and_then(|cell| cell.debt);
-            let name = words::contender(layout.compare, level);
+            let name = words::name_contender(layout.compare, level);
             if debt.is_some_and(|debt| debt.fresh == Some(true)) && !names.contains(&name) {
                 names.push(name);
             }
         }
     }
-    (!names.is_empty()).then(|| format!("deferred writes not paid for by {}", words::list(&names)))
+    (!names.is_empty())
+        .then(|| format!("deferred writes not paid for by {}", words::join_list(&names)))
 }
 
-/// What a warning of such a weight leaves.
-fn level(weight: Weight) -> ConfidenceGrade {
+fn grade_weight(weight: Weight) -> ConfidenceGrade {
     match weight {
         Weight::Voids => ConfidenceGrade::Low,
         Weight::Weakens => ConfidenceGrade::Fair,
@@ -158,12 +153,12 @@ fn level(weight: Weight) -> ConfidenceGrade {
     }
 }
 
-/// Whether leads are open: of a promise of one condition in any operation, of one of several conditions in
-/// more than half of its comparisons.
-fn open<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> ConfidenceGrade {
+/// Leads are open in any operation of a promise of one condition, or in more than half of the
+/// comparisons of several.
+fn grade_leads<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> ConfidenceGrade {
     let is_open =
         |case: &&OperationCase| !matches!(case.outcome, LeaderOutcome::Won | LeaderOutcome::Even);
-    let too_many = groups(layout, cases).iter().any(|group| {
+    let too_many = group_cases(layout, cases).iter().any(|group| {
         let open = group.cases.iter().filter(is_open).count();
         if group.condition().is_some() { open > 0 } else { 2 * open > group.cases.len() }
     });

@@ -1,7 +1,6 @@
-//! A row a trial and operation, a power cut and rule, or a second of a trial and operation, with every
-//! figure: RFC 4180, a header first, numbers in plain decimals, nothing where there is no figure. A
-//! spreadsheet takes what begins like a formula for one, whoever wrote it: an apostrophe before it keeps
-//! it a text.
+//! CSV by RFC 4180: a header, plain decimals, empty where there is no figure.
+//!
+//! A spreadsheet computes texts that look like formulas. An apostrophe before them prevents it.
 
 mod cuts;
 mod groups;
@@ -17,8 +16,8 @@ use bakeoff_analysis::{
 use bakeoff_results::measure::*;
 use bakeoff_results::{Applied, OperationSummary, TrialSummary};
 
-use crate::ran_on::RanOn;
-use crate::{CsvRows, Exporter, Options, Result, Section, layout};
+use crate::block_machines::BlockMachines;
+use crate::{CsvRows, Options, Result, layout};
 
 const TRIAL: [&str; 7] =
     ["repetition", "block", "attempt", "order", "started_s", "valid", "reason"];
@@ -39,18 +38,14 @@ const OPERATION: [&str; 13] = [
     "unfinished",
 ];
 
-/// What a column says of a trial.
 enum Says {
-    /// A measure of a scope.
     Measure(&'static Measure, Scope),
-    /// What follows from several.
+    /// Computed from several measures.
     Follows(fn(&Facts) -> String),
 }
 
-/// A trial, with what follows from its measures.
 struct Facts<'a> {
     trial: &'a TrialSummary,
-    /// bakeoff's.
     version: &'a str,
     cost: Option<CostView>,
     open_loop: Option<OpenLoopView>,
@@ -72,13 +67,19 @@ static FACTS: [(&str, Says); 78] = [
     ("commits", Of(&COMMITS, Scope::Clients)),
     ("application_bytes", Of(&PAYLOAD, Scope::Clients)),
     ("device_bytes", Of(&WORK_WRITTEN, Scope::Trial)),
-    ("syncs", Follows(|of| maybe(of.syncs().map(|syncs| syncs.count)))),
-    ("syncs_counted_by", Follows(|of| maybe(of.syncs().map(|syncs| syncs.counted_by.name())))),
-    ("write_amplification", Follows(|of| maybe(of.cost.and_then(|it| it.write_amplification)))),
-    ("syncs_per_commit", Follows(|of| maybe(of.cost.and_then(|it| it.syncs_per_commit)))),
+    ("syncs", Follows(|of| format_optional(of.syncs().map(|syncs| syncs.count)))),
+    (
+        "syncs_counted_by",
+        Follows(|of| format_optional(of.syncs().map(|syncs| syncs.counted_by.name()))),
+    ),
+    (
+        "write_amplification",
+        Follows(|of| format_optional(of.cost.and_then(|it| it.write_amplification))),
+    ),
+    ("syncs_per_commit", Follows(|of| format_optional(of.cost.and_then(|it| it.syncs_per_commit)))),
     (
         "engine_cpu_per_operation_s",
-        Follows(|of| maybe(of.cost.and_then(|it| it.engine_cpu_per_operation_s))),
+        Follows(|of| format_optional(of.cost.and_then(|it| it.engine_cpu_per_operation_s))),
     ),
     ("settings", Follows(|of| of.settings.clone())),
     ("read_call_bytes", Of(&READ_CALLS, Scope::DATABASE)),
@@ -109,14 +110,14 @@ static FACTS: [(&str, Says); 78] = [
     ("memory_limit_bytes", Of(&MEMORY_LIMIT, Scope::DATABASE)),
     ("memory_peak_bytes", Of(&MEMORY_PEAK, Scope::DATABASE)),
     ("memory_cached_bytes", Of(&MEMORY_CACHED, Scope::DATABASE)),
-    ("littles_law", Follows(|of| maybe(littles_law(of.trial)))),
-    ("steady", Follows(|of| maybe(steadiness(of.trial).map(steady)))),
+    ("littles_law", Follows(|of| format_optional(littles_law(of.trial)))),
+    ("steady", Follows(|of| format_optional(steadiness(of.trial).map(name_steadiness)))),
     ("warnings", Follows(|of| of.trial.warnings.join(" "))),
     ("offered_per_second", Of(&OFFERED, Scope::Clients)),
     ("not_started", Of(&NOT_STARTED, Scope::Clients)),
     ("backlog", Of(&BACKLOG, Scope::Clients)),
     ("start_delay_p99_s", Of(&START_DELAY_P99, Scope::Clients)),
-    ("kept_up", Follows(|of| maybe(of.open_loop.map(|open| open.kept_up)))),
+    ("kept_up", Follows(|of| format_optional(of.open_loop.map(|open| open.kept_up)))),
     ("drain_s", Of(&DRAIN, Scope::Trial)),
     ("drain_cut_off", Of(&DRAIN_CUT_OFF, Scope::Trial)),
     ("written_back", Of(&WRITTEN_BACK, Scope::Trial)),
@@ -142,20 +143,20 @@ static FACTS: [(&str, Says); 78] = [
     ("client_cpu_per_row_s", Follows(|of| of.per_row(|work| work.client_cpu_s))),
     (
         "read_amplification",
-        Follows(|of| maybe(of.work.as_ref().and_then(|work| work.read_amplification))),
+        Follows(|of| format_optional(of.work.as_ref().and_then(|work| work.read_amplification))),
     ),
-    ("space_amplification", Follows(|of| maybe(of.space.map(|space| space.amplification)))),
+    (
+        "space_amplification",
+        Follows(|of| format_optional(of.space.map(|space| space.amplification))),
+    ),
     ("bakeoff_version", Follows(|of| of.version.to_owned())),
 ];
 
-/// Of the machine that ran the trial, in a merged run alone.
 const MACHINE: [&str; 2] = ["machine.name", "machine.shard"];
 
-/// Of an operation in an open loop.
 const SERVICE: [&str; 2] = ["service_mean_s", "service_p99_s"];
 
 impl<'a> Facts<'a> {
-    /// Of a trial at its place among all.
     fn from_trial(document: &'a Document, place: usize, trial: &'a TrialSummary) -> Self {
         let cost = WorkCost::from_measures(&trial.measures).map(CostView::from);
         Self {
@@ -165,14 +166,15 @@ impl<'a> Facts<'a> {
             space: SpaceView::from_trials(&[trial]),
             cost,
             open_loop: OpenLoopView::from_trial(trial),
-            settings: layout::applied(document, &trial.levels).map_or_else(String::new, settings),
+            settings: layout::find_applied(document, &trial.levels)
+                .map_or_else(String::new, format_settings),
         }
     }
 
-    /// A figure for each row; nothing where rows were not counted.
+    /// Empty where rows were not counted.
     fn per_row(&self, figure: fn(&WorkView) -> Option<f64>) -> String {
         let of_rows = self.work.as_ref().filter(|work| work.each == Each::Row);
-        maybe(of_rows.and_then(figure))
+        format_optional(of_rows.and_then(figure))
     }
 
     fn syncs(&self) -> Option<SyncCount> {
@@ -181,76 +183,50 @@ impl<'a> Facts<'a> {
 
     fn say(&self, says: &Says) -> String {
         match says {
-            Of(measure, scope) => maybe(self.trial.measures.get(measure, scope)),
+            Of(measure, scope) => format_optional(self.trial.measures.get(measure, scope)),
             Follows(from) => from(self),
         }
     }
 }
 
-/// The run as comma-separated values.
-pub struct Csv;
-
-impl Exporter for Csv {
-    fn name(&self) -> &'static str {
-        "csv"
-    }
-
-    fn about(&self) -> &'static str {
-        "A row for each trial and operation, for each power cut and rule, or for each second of each trial"
-    }
-
-    fn endings(&self) -> &[&'static str] {
-        &["csv"]
-    }
-
-    fn write(
-        &self,
-        document: &Document,
-        _: &[Box<dyn Section>],
-        options: &Options,
-    ) -> Result<String> {
-        Ok(render(document, options.rows))
-    }
-}
-
-/// The run as comma-separated values; unless it is said of what, of its trials, or of its power
-/// cuts where it has no trial.
-fn render(document: &Document, rows: Option<CsvRows>) -> String {
+/// By default rows are trials, or power cuts where the run has no trial.
+pub fn write(document: &Document, options: &Options) -> Result<String> {
     let only_cuts = document.trials.is_empty() && !document.cuts.is_empty();
-    match rows.unwrap_or(if only_cuts { CsvRows::Cuts } else { CsvRows::Trials }) {
-        CsvRows::Trials => trials(document),
-        CsvRows::Cuts => cuts::render(document),
-        CsvRows::Series => series::render(document),
-    }
+    let default = if only_cuts { CsvRows::Cuts } else { CsvRows::Trials };
+    Ok(match options.rows.unwrap_or(default) {
+        CsvRows::Trials => write_trials(document),
+        CsvRows::Cuts => cuts::write_cuts(document),
+        CsvRows::Series => series::write_series(document),
+    })
 }
 
-/// A row a trial and operation. The factors' columns come after the trial's, by their names; the
-/// targets' own counters come last, as `counter.` and their names, and after them what else was
-/// measured of groups of processes, and in a merged run who ran the trial.
-fn trials(document: &Document) -> String {
+/// Columns: the trial's, factors, operations, facts, counters as `counter.NAME`, groups of
+/// processes, and in a merged run the machine.
+fn write_trials(document: &Document) -> String {
     let factors: Vec<&str> = document.run.run.factors.iter().map(|(f, _)| f.as_str()).collect();
     let counters = document.trials.iter().flat_map(|trial| trial.measures.counters());
     let counters: BTreeSet<&str> = counters.map(|(name, _)| name).collect();
     let facts = FACTS.iter().map(|(name, _)| *name);
     let mut header: Vec<String> = TRIAL.map(str::to_owned).into();
-    header.extend(factors.iter().map(|factor| column(factor, &TRIAL)));
+    header.extend(factors.iter().map(|factor| name_column(factor, &TRIAL)));
     header.extend(OPERATION.into_iter().chain(facts).chain(SERVICE).map(str::to_owned));
     header.extend(counters.iter().map(|name| format!("counter.{name}")));
     let groups = groups::GroupColumns::from_document(document);
     header.extend(groups.names());
-    let ran_on = RanOn::from_run(&document.run.run);
+    let ran_on = BlockMachines::from_run(&document.run.run);
     if !ran_on.is_empty() {
         header.extend(MACHINE.map(str::to_owned));
     }
 
     let mut out = String::new();
-    line(&mut out, &header);
+    write_line(&mut out, &header);
     for (place, trial) in document.trials.iter().enumerate() {
         let start = trial_fields(trial, &factors);
         let facts = Facts::from_trial(document, place, trial);
         let facts: Vec<String> = FACTS.iter().map(|(_, says)| facts.say(says)).collect();
         let counted: BTreeMap<&str, u64> = trial.measures.counters().collect();
-        let counted: Vec<String> = counters.iter().map(|name| maybe(counted.get(name))).collect();
+        let counted: Vec<String> =
+            counters.iter().map(|name| format_optional(counted.get(name))).collect();
         // A trial that failed has a row too.
         let operations: Vec<Option<&OperationSummary>> = match trial.operations.as_slice() {
             [] => vec![None],
@@ -261,16 +237,16 @@ fn trials(document: &Document) -> String {
             let groups = groups.fields(trial);
             let mut fields = [&start[..], &figures, &facts, &service, &counted, &groups].concat();
             if !ran_on.is_empty() {
-                fields.extend(ran_on.fields(trial));
+                fields.extend(ran_on.machine_fields(trial));
             }
-            line(&mut out, &fields);
+            write_line(&mut out, &fields);
         }
     }
     out
 }
 
-/// The column of a factor: its name, or `factor.` and that where another column has it.
-fn column(factor: &str, own: &[&str]) -> String {
+/// `factor.NAME` where another column has the name.
+fn name_column(factor: &str, own: &[&str]) -> String {
     if own.contains(&factor) { format!("factor.{factor}") } else { factor.to_owned() }
 }
 
@@ -284,11 +260,12 @@ fn trial_fields(trial: &TrialSummary, factors: &[&str]) -> Vec<String> {
         trial.valid.to_string(),
         trial.reason.clone().unwrap_or_default(),
     ];
-    fields.extend(factors.iter().map(|factor| layout::get(&trial.levels, factor).to_owned()));
+    fields.extend(
+        factors.iter().map(|factor| layout::level_or_empty(&trial.levels, factor).to_owned()),
+    );
     fields
 }
 
-/// The fields of an operation, and those of its service times.
 fn operation_fields(
     operation: Option<&OperationSummary>,
 ) -> ([String; OPERATION.len()], [String; SERVICE.len()]) {
@@ -296,22 +273,22 @@ fn operation_fields(
     let figures = [
         operation.name.clone(),
         operation.count.to_string(),
-        maybe(operation.mean_s),
-        maybe(operation.p50_s),
-        maybe(operation.p95_s),
-        maybe(operation.p99_s),
-        maybe(operation.p999_s),
-        maybe(operation.max_s),
-        maybe(operation.untrimmed_mean_s),
+        format_optional(operation.mean_s),
+        format_optional(operation.p50_s),
+        format_optional(operation.p95_s),
+        format_optional(operation.p99_s),
+        format_optional(operation.p999_s),
+        format_optional(operation.max_s),
+        format_optional(operation.untrimmed_mean_s),
         operation.per_second.to_string(),
         operation.errors.to_string(),
         operation.retries.to_string(),
         operation.unfinished.to_string(),
     ];
-    (figures, [maybe(operation.service_mean_s), maybe(operation.service_p99_s)])
+    (figures, [format_optional(operation.service_mean_s), format_optional(operation.service_p99_s)])
 }
 
-fn steady(answer: Steadiness) -> &'static str {
+fn name_steadiness(answer: Steadiness) -> &'static str {
     match answer {
         Steadiness::Steady => "true",
         Steadiness::NotSteady => "false",
@@ -320,22 +297,22 @@ fn steady(answer: Steadiness) -> &'static str {
 }
 
 /// "name=value; name=value".
-fn settings(applied: &Applied) -> String {
+fn format_settings(applied: &Applied) -> String {
     let settings = applied.settings.iter();
     let texts: Vec<String> = settings.map(|s| format!("{}={}", s.name, s.value)).collect();
     texts.join("; ")
 }
 
-fn maybe<T: ToString>(value: Option<T>) -> String {
+fn format_optional<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-fn line(out: &mut String, fields: &[String]) {
+fn write_line(out: &mut String, fields: &[String]) {
     for (number, field) in fields.iter().enumerate() {
         if number > 0 {
             out.push(',');
         }
-        let field = harmless(field);
+        let field = disarm_formula(field);
         if field.contains(['"', ',', '\r', '\n', '\t']) {
             out.push('"');
             out.push_str(&field.replace('"', "\"\""));
@@ -347,8 +324,8 @@ fn line(out: &mut String, fields: &[String]) {
     out.push_str("\r\n");
 }
 
-/// A field that no spreadsheet works out, as the OWASP advises; a number stays one.
-fn harmless(field: &str) -> Cow<'_, str> {
+/// No spreadsheet computes it, as the OWASP advises. A number stays a number.
+fn disarm_formula(field: &str) -> Cow<'_, str> {
     let formula = field.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
     let number = || field.parse::<f64>().is_ok_and(f64::is_finite);
     match formula && !number() {
@@ -363,6 +340,9 @@ mod tests {
 
     #[test]
     fn a_factor_has_no_column_of_a_name_that_another_has() {
-        assert_eq!([column("block", &TRIAL), column("depth", &TRIAL)], ["factor.block", "depth"]);
+        assert_eq!(
+            [name_column("block", &TRIAL), name_column("depth", &TRIAL)],
+            ["factor.block", "depth"]
+        );
     }
 }

@@ -1,40 +1,39 @@
-//! What levels of durability promise, in the words of somebody who chooses one.
+//! The promises of durability levels, in a user's words.
 
-/// The factor.
-pub const FACTOR: &str = "durability";
+use bakeoff_results::DurabilityLevel;
 
-/// Before a sentence of what holds at a level: "With every commit kept".
-pub fn clause(level: &str) -> String {
-    match level {
-        "strict" => "With every commit kept".into(),
-        "relaxed" => "If the last second may be lost".into(),
-        "none" => "If anything may be lost".into(),
-        other => format!("With {other} durability"),
+/// "With every commit kept", before a sentence.
+pub fn begin_clause(level: &str) -> String {
+    match DurabilityLevel::from_name(level) {
+        Some(DurabilityLevel::Strict) => "With every commit kept".into(),
+        Some(DurabilityLevel::Relaxed) => "If the last second may be lost".into(),
+        Some(DurabilityLevel::None) => "If anything may be lost".into(),
+        None => format!("With {level} durability"),
     }
 }
 
-/// The same within a sentence, after "with": "every commit kept".
-pub fn told(level: &str) -> String {
-    match level {
-        "strict" => "every commit kept".into(),
-        "relaxed" => "the last second at risk".into(),
-        "none" => "nothing promised".into(),
-        other => format!("{other} durability"),
+/// "every commit kept", after "with".
+pub fn describe_level(level: &str) -> String {
+    match DurabilityLevel::from_name(level) {
+        Some(DurabilityLevel::Strict) => "every commit kept".into(),
+        Some(DurabilityLevel::Relaxed) => "the last second at risk".into(),
+        Some(DurabilityLevel::None) => "nothing promised".into(),
+        None => format!("{level} durability"),
     }
 }
 
-/// Over rows of what holds at a level: "Every commit kept".
-pub fn title(level: &str) -> String {
-    match level {
-        "strict" => "Every commit kept".into(),
-        "relaxed" => "Last second at risk".into(),
-        "none" => "Nothing promised".into(),
-        other => format!("{other} durability"),
+/// "Every commit kept".
+pub fn title_level(level: &str) -> String {
+    match DurabilityLevel::from_name(level) {
+        Some(DurabilityLevel::Strict) => "Every commit kept".into(),
+        Some(DurabilityLevel::Relaxed) => "Last second at risk".into(),
+        Some(DurabilityLevel::None) => "Nothing promised".into(),
+        None => format!("{level} durability"),
     }
 }
 
-/// Where a level stands among others, the one that promises most first.
-pub fn rank(level: &str) -> usize {
-    let known = ["strict", "relaxed", "none"];
-    known.iter().position(|name| *name == level).unwrap_or(known.len())
+/// 0 promises most.
+pub fn rank_level(level: &str) -> usize {
+    let known = DurabilityLevel::ALL;
+    known.iter().position(|it| it.as_str() == level).unwrap_or(known.len())
 }

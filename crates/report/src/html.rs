@@ -8,69 +8,45 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
-use crate::section::{self, SectionPart};
-use crate::{DocumentLayout, Exporter, Options, Result, Section, chart, misleads};
+use crate::section::SectionPart;
+use crate::sections::SECTIONS;
+use crate::{DocumentLayout, Options, Result, chart, warning_names};
 
 const TEMPLATE: &str = include_str!("../templates/report.html");
 const STYLE: &str = include_str!("../templates/report.css");
 const SCRIPT: &str = include_str!("../templates/report.js");
 
-/// One page that opens offline; every text of the document is escaped.
-pub struct Html;
-
-impl Exporter for Html {
-    fn name(&self) -> &'static str {
-        "html"
+/// Every text of the document is escaped.
+pub fn write(document: &Document, options: &Options) -> Result<String> {
+    let layout = DocumentLayout::new(document).with_present(&options.present);
+    let mut parts = SECTIONS.iter().map(|section| section.build_parts(&layout));
+    let run = &document.run.run;
+    PageContent {
+        title: &run.title,
+        name: &run.name,
+        version: &run.version,
+        first: parts.next().unwrap_or_default(),
+        parts: parts.flatten().collect(),
     }
-
-    fn about(&self) -> &'static str {
-        "One file for a browser"
-    }
-
-    fn endings(&self) -> &[&'static str] {
-        &["html"]
-    }
-
-    fn write(
-        &self,
-        document: &Document,
-        sections: &[Box<dyn Section>],
-        options: &Options,
-    ) -> Result<String> {
-        let layout = DocumentLayout::new(document).with_present(&options.present);
-        let mut parts = sections.iter().map(|section| section::parts(section.as_ref(), &layout));
-        let run = &document.run.run;
-        PageContent {
-            title: &run.title,
-            name: &run.name,
-            version: &run.version,
-            first: parts.next().unwrap_or_default(),
-            parts: parts.flatten().collect(),
-        }
-        .write()
-    }
+    .write()
 }
 
-/// What the template shows.
 #[derive(Serialize)]
 pub(crate) struct PageContent<'a> {
     pub title: &'a str,
     pub name: &'a str,
     pub version: &'a str,
-    /// The first screen.
     pub first: Vec<SectionPart<'a>>,
-    /// The rest.
     pub parts: Vec<SectionPart<'a>>,
 }
 
 impl PageContent<'_> {
-    /// The page's text.
     pub fn write(&self) -> Result<String> {
-        Ok(environment()?.get_template("report.html")?.render(Serde(self))?)
+        Ok(build_environment()?.get_template("report.html")?.render(Serde(self))?)
     }
 }
 
-fn environment() -> Result<Environment<'static>> {
+fn build_environment() -> Result<Environment<'static>> {
     let mut environment = Environment::new();
     let syntax = SyntaxConfig::builder()
         .trim_blocks(true)
@@ -80,13 +56,13 @@ fn environment() -> Result<Environment<'static>> {
     environment.set_syntax(syntax);
     environment.add_global("style", Value::from_safe_string(STYLE.into()));
     environment.add_global("script", Value::from_safe_string(SCRIPT.into()));
-    let signs = (0..chart::STYLES).map(|style| Value::from_safe_string(chart::key(style)));
+    let signs = (0..chart::STYLES).map(|style| Value::from_safe_string(chart::draw_key(style)));
     environment.add_global("signs", signs.collect::<Value>());
-    let marks = (0..chart::STYLES).map(|style| Value::from_safe_string(chart::sign(style)));
+    let marks = (0..chart::STYLES).map(|style| Value::from_safe_string(chart::draw_sign(style)));
     environment.add_global("marks", marks.collect::<Value>());
-    let about = WarningKind::ALL.iter().map(|kind| (kind.code(), misleads::name(*kind)));
+    let about = WarningKind::ALL.iter().map(|kind| (kind.code(), warning_names::name_kind(*kind)));
     environment.add_global("about", Value::from(Serde(about.collect::<BTreeMap<_, _>>())));
-    // The ending of the name is what turns escaping on.
+    // The name's ending turns on escaping.
     environment.add_template("report.html", TEMPLATE)?;
     Ok(environment)
 }

@@ -1,89 +1,79 @@
-//! A run's document made into something a person reads: a page, a table, a sentence.
+//! Turns a run's document into something that people read: a page, a table, a sentence.
 //!
-//! It lays out figures that exist and adds none of its own. It must never know how a trial is run, how
-//! results are stored, how a word is decided (faster, slower, same), or what an engine is.
+//! It arranges figures and adds none of its own. It must never know how a trial is run, how results
+//! are stored, how a verdict is decided, or what an engine is.
 //!
-//! A report is made of [`Section`]s, which say what they have to say in [`block`]s; an [`Exporter`]
-//! writes the blocks in a format. [`Reports`] has both, and takes others' of either kind.
+//! Sections make [`block`]s of a document. A [`ReportFormat`] writes the blocks as text.
 
 mod amount;
-mod apart;
 mod articles;
-mod behind;
 pub mod block;
-mod cell_rows;
+mod block_machines;
+mod cell_tables;
 mod changes;
 mod chart;
 mod confidence;
 mod csv;
 mod disk;
 mod durability;
-mod exporter;
 mod figures;
-mod group_rows;
-mod heads;
+mod format;
+mod group_tables;
 mod html;
 mod json;
 mod layout;
-mod leads;
-mod loss;
-mod losses;
+mod loss_chart;
+mod machine_differences;
 mod markdown;
-mod misleads;
+mod offered_rate;
 mod panels;
+mod promise_cases;
+mod promise_titles;
 mod promises;
-mod ran_on;
-mod reports;
 mod scale;
 mod searches;
 mod section;
 mod sections;
 mod sentence;
-mod stack;
+mod stacked_bars;
 mod strip;
 mod sweep;
 mod term;
 mod timeline;
 mod two_runs;
-mod unreached;
+mod unreached_limits;
 mod verdict;
+mod warning_names;
 mod words;
+mod worst_losses;
 
-pub use articles::{ArticleRun, articles};
+pub use articles::{ArticleRun, write_articles};
 pub use confidence::{Confidence, ConfidenceGrade};
-pub use exporter::Exporter;
+pub use format::{FORMATS, ReportFormat, format_of_ending, render, render_blocks};
 pub use layout::{ConditionLevels, DocumentLayout};
-pub use reports::Reports;
-pub use section::Section;
 pub use sentence::verdict;
-pub use two_runs::{FORMATS as TWO_RUNS_FORMATS, Side, two_runs};
+pub use two_runs::{ComparedRun, FORMATS as TWO_RUNS_FORMATS, two_runs};
 
-/// What the rows of CSV are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CsvRows {
-    /// A trial and operation.
     Trials,
-    /// A power cut and rule.
     Cuts,
-    /// A second of a trial and operation, a look at what was owed, or a payment: needs
+    /// Seconds of operations, looks at deferred work and payments: needs
     /// [`Document::take_series`](bakeoff_analysis::Document::take_series).
     Series,
 }
 
-/// How a report is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Whether colours may be used in a terminal.
     pub color: bool,
-    /// How many columns a line may take there.
     pub width: usize,
-    /// Whether a terminal shows more than ASCII: plots are made of blocks then.
+    /// Plots in a terminal use block characters, not ASCII alone.
     pub unicode: bool,
-    /// What the rows of CSV are; `None` for trials, or power cuts where there is no trial.
+    /// `None`: trials, or power cuts where there is no trial.
     pub rows: Option<CsvRows>,
-    /// What is in use today: levels of some factors, each with its factor. What each change buys is told
-    /// from there. Factors that are not here, and levels that were not tried, count as at the run's first
-    /// cell whose clients read or wrote anything.
+    /// Levels in use today, each with its factor: each change's gain is counted from there. Other
+    /// factors, and levels that were not tried, are as in the run's first cell whose clients read
+    /// or wrote.
     pub present: Vec<(String, String)>,
 }
 
@@ -93,35 +83,20 @@ impl Default for Options {
     }
 }
 
-/// Why a report can't be written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The document can't be written as JSON.
     #[error("the run can't be written as JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// The page's template failed.
     #[error("the page can't be made: {0}")]
     Template(#[from] minijinja::Error),
-    /// No exporter has that name.
     #[error("there is no format `{format}`; choose one of: {known}")]
-    UnknownFormat {
-        /// What was asked for.
-        format: String,
-        /// What there is.
-        known: String,
-    },
-    /// Two sections or two formats of one name.
-    #[error("there is a {what} `{name}` already; choose another name")]
-    Taken {
-        /// A section or a format.
-        what: &'static str,
-        /// Its name.
-        name: String,
-    },
-    /// An exporter that is not built in can't do its work.
-    #[error("the report can't be written: {0}")]
-    Other(String),
+    UnknownFormat { format: String, known: String },
 }
 
-/// What a call of this crate returns.
+impl Error {
+    fn unknown_format(format: &str, known: &[&str]) -> Self {
+        Self::UnknownFormat { format: format.to_owned(), known: known.join(", ") }
+    }
+}
+
 pub type Result<T> = std::result::Result<T, Error>;

@@ -1,27 +1,29 @@
-//! Which cells are in one chart.
+//! Decides which cells share a chart.
+
+use bakeoff_results::OwnFactor;
 
 use crate::layout::{ConditionLevels, DocumentLayout};
 use crate::words;
 
-/// The factors that are load: a chart has a group of bars for each combination of their
-/// levels.
-pub const LOAD: [&str; 4] = ["clients", "neighbours", "rate", "depth"];
+/// Factors of load: each combination of their levels is a group of bars.
+pub const LOAD: [&str; 4] = [
+    OwnFactor::Clients.as_str(),
+    OwnFactor::Neighbours.as_str(),
+    OwnFactor::Rate.as_str(),
+    "depth",
+];
 
-/// The conditions that share all levels but the load's: what one chart shows.
 pub struct ConditionPanel<'a> {
-    /// The levels that they share, of the factors that [`factors`] names.
     pub levels: Vec<&'a str>,
-    /// The conditions, in order.
     pub conditions: Vec<ConditionLevels<'a>>,
 }
 
-/// The factors that vary and are no load: there is a chart for each combination of their levels.
-pub fn factors<'a>(layout: &DocumentLayout<'a>) -> Vec<&'a str> {
+/// Each combination of their levels has a chart.
+pub fn list_factors<'a>(layout: &DocumentLayout<'a>) -> Vec<&'a str> {
     layout.varying.iter().copied().filter(|factor| !LOAD.contains(factor)).collect()
 }
 
-/// The conditions, chart by chart.
-pub fn panels<'a>(layout: &DocumentLayout<'a>) -> Vec<ConditionPanel<'a>> {
+pub fn group_panels<'a>(layout: &DocumentLayout<'a>) -> Vec<ConditionPanel<'a>> {
     let mut panels: Vec<ConditionPanel> = Vec::new();
     for condition in &layout.conditions {
         let levels: Vec<&str> = layout
@@ -39,10 +41,10 @@ pub fn panels<'a>(layout: &DocumentLayout<'a>) -> Vec<ConditionPanel<'a>> {
     panels
 }
 
-/// "strict durability, scale large": what a chart's cells share.
-pub fn caption(layout: &DocumentLayout<'_>, panel: &ConditionPanel<'_>) -> String {
-    let factors = factors(layout);
+/// "strict durability, scale large".
+pub fn build_caption(layout: &DocumentLayout<'_>, panel: &ConditionPanel<'_>) -> String {
+    let factors = list_factors(layout);
     let words: Vec<String> =
-        factors.iter().zip(&panel.levels).map(|(f, l)| words::level(f, l)).collect();
+        factors.iter().zip(&panel.levels).map(|(f, l)| words::phrase_level(f, l)).collect();
     words.join(", ")
 }

@@ -1,15 +1,13 @@
-//! Where a value stands on an axis, and where the axis has its ticks.
+//! Places values and ticks on an axis.
 
-/// An axis from 0 up, for amounts.
 pub struct Linear {
-    /// Where the axis ends: a tick, at or above every value.
+    /// The last tick, at or above every value.
     pub end: f64,
-    /// The ticks, from 0 to the end.
     pub ticks: Vec<f64>,
 }
 
 impl Linear {
-    /// An axis for amounts up to `most`, with at most six ticks at round numbers.
+    /// At most six ticks, at round numbers.
     pub fn up_to(most: f64) -> Self {
         let most = if most > 0.0 && most.is_finite() { most } else { 1.0 };
         let step = round_step(most / 5.0);
@@ -17,23 +15,19 @@ impl Linear {
         Self { end: steps as f64 * step, ticks: (0..=steps).map(|n| n as f64 * step).collect() }
     }
 
-    /// A value's place, from 0 to 1.
     pub fn place(&self, value: f64) -> f64 {
         (value / self.end).clamp(0.0, 1.0)
     }
 }
 
-/// An axis of time, from 0 to where it ends.
 pub struct Time {
     end_s: f64,
-    /// The ticks in seconds, each with its number.
     pub ticks: Vec<(f64, String)>,
-    /// What the numbers count.
     pub unit: &'static str,
 }
 
 impl Time {
-    /// An axis of so many seconds, with at most eleven ticks at round numbers of a unit that suits it.
+    /// At most eleven ticks, at round numbers of a unit that suits the length.
     pub fn up_to(end_s: f64) -> Self {
         const ROUND: [f64; 8] = [1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0];
         const MOST: f64 = 10.0;
@@ -51,46 +45,42 @@ impl Time {
         Self { end_s, ticks, unit }
     }
 
-    /// A moment's place, from 0 to 1.
     pub fn place(&self, seconds: f64) -> f64 {
         (seconds / self.end_s).clamp(0.0, 1.0)
     }
 }
 
-/// A logarithmic axis, for ratios and for figures of any size.
 pub struct LogScale {
     low: f64,
     high: f64,
-    /// The ticks, ascending.
     pub ticks: Vec<f64>,
 }
 
 impl LogScale {
-    /// An axis for the given ratios and for 1.
-    pub fn around(ratios: impl Iterator<Item = f64>) -> Self {
+    /// For ratios: 1 is on the axis.
+    pub fn from_ratios(ratios: impl Iterator<Item = f64>) -> Self {
         let usable = ratios.filter(|ratio| *ratio > 0.0 && ratio.is_finite());
         let (least, most) = usable.fold((1.0_f64, 1.0_f64), |(l, m), r| (l.min(r), m.max(r)));
-        // At least from 0.9 to 1.1, so that noise around 1 doesn't look like a mountain.
+        // From 0.9 to 1.1 at least: noise around 1 must not look like a mountain.
         let (least, most) = (least.min(0.9), most.max(1.1));
-        Self::padded(least, most)
+        Self::with_padding(least, most)
     }
 
-    /// An axis for values that have nothing to do with 1.
-    pub fn over(values: impl Iterator<Item = f64>) -> Self {
+    pub fn from_values(values: impl Iterator<Item = f64>) -> Self {
         let usable = values.filter(|value| *value > 0.0 && value.is_finite());
         let ends = usable.fold(None, |ends: Option<(f64, f64)>, value| {
             Some(ends.map_or((value, value), |(l, m)| (l.min(value), m.max(value))))
         });
         let (least, most) = ends.unwrap_or((1.0, 10.0));
-        Self::padded(least, most)
+        Self::with_padding(least, most)
     }
 
-    /// An axis for values that are lines in a plot of such a height, in pixels: from 1, 2 or 5 times a
-    /// power of ten to another, with ticks at these, or at powers alone where the former stand too
-    /// close. It spans a factor of four at least, so that noise doesn't look like a slope.
+    /// For a line plot of `height` pixels: ticks at 1, 2 and 5 times powers of ten, or at powers
+    /// alone where they are too close. It spans a factor of four at least: noise must not look like
+    /// a slope.
     pub fn of_height(values: impl Iterator<Item = f64>, height: f64) -> Self {
         const APART: f64 = 17.0;
-        let Self { low, high, .. } = Self::over(values);
+        let Self { low, high, .. } = Self::from_values(values);
         let widen = (4.0 / (high / low)).max(1.0).sqrt();
         let (low, high) = (low / widen, high * widen);
         let decade = height / (high / low).log10();
@@ -98,33 +88,31 @@ impl LogScale {
         // The narrowest of 1 to 2, 2 to 5 and 5 to 10.
         let factors: &[f64] =
             if decade * 2_f64.log10() >= APART { &[1.0, 2.0, 5.0] } else { &[1.0] };
-        let ticks = powers(low, high, every, factors);
+        let ticks = list_powers(low, high, every, factors);
         Self { low, high, ticks }
     }
 
-    fn padded(least: f64, most: f64) -> Self {
+    fn with_padding(least: f64, most: f64) -> Self {
         let pad = (most / least).powf(0.06).max(1.01);
         let (low, high) = (least / pad, most * pad);
         Self { low, high, ticks: log_ticks(low, high) }
     }
 
-    /// A value's place, from 0 to 1; a value outside stands at the edge.
+    /// From 0 to 1; values outside stand at the edge.
     pub fn place(&self, value: f64) -> f64 {
         ((value / self.low).ln() / (self.high / self.low).ln()).clamp(0.0, 1.0)
     }
 
-    /// Whether a value is less than all that the axis has a place for.
     pub fn is_below(&self, value: f64) -> bool {
         value < self.low
     }
 
-    /// Whether it is more.
     pub fn is_above(&self, value: f64) -> bool {
         value > self.high
     }
 }
 
-/// A tick's number without the zeros that round numbers don't need.
+/// Without needless zeros.
 pub fn tick_label(tick: f64) -> String {
     if tick != 0.0 && !(1e-4..1e6).contains(&tick.abs()) {
         return format!("{tick:.0e}");
@@ -133,14 +121,13 @@ pub fn tick_label(tick: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').into()
 }
 
-/// The round number (1, 2 or 5 times a power of ten) next above `least`.
 fn round_step(least: f64) -> f64 {
     let power = 10_f64.powf(least.log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|f| f * power >= least * 0.999);
     factor.unwrap_or(10.0) * power
 }
 
-/// Ticks between two ratios: 1 is always among them.
+/// 1 is always a tick.
 fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let span = high / low;
     if span < 2.5 {
@@ -155,11 +142,11 @@ fn log_ticks(low: f64, high: f64) -> Vec<f64> {
         d if d < 2.0 => &[1.0, 2.0, 5.0],
         _ => &[1.0],
     };
-    powers(low, high, every, factors)
+    list_powers(low, high, every, factors)
 }
 
-/// Such multiples of every so many powers of ten, from `low` to `high`.
-fn powers(low: f64, high: f64, every: i32, factors: &[f64]) -> Vec<f64> {
+/// `factors` times every `every`-th power of ten.
+fn list_powers(low: f64, high: f64, every: i32, factors: &[f64]) -> Vec<f64> {
     let powers = low.log10().floor() as i32..=high.log10().floor() as i32;
     powers
         .filter(|power| power % every == 0)
@@ -205,11 +192,11 @@ mod tests {
     #[test]
     fn figures_of_any_size_have_ticks_among_them() {
         for values in [vec![0.003, 46.0], vec![1e-9, 1e3], vec![5.0], vec![], vec![0.1, 3.1]] {
-            let axis = LogScale::over(values.iter().copied());
+            let axis = LogScale::from_values(values.iter().copied());
             assert!((1..=9).contains(&axis.ticks.len()), "{values:?}: {:?}", axis.ticks);
             assert!(values.iter().all(|value| (0.0..=1.0).contains(&axis.place(*value))));
         }
-        assert!(LogScale::over([0.003, 46.0].into_iter()).place(0.003) < 0.1);
+        assert!(LogScale::from_values([0.003, 46.0].into_iter()).place(0.003) < 0.1);
     }
 
     #[test]
@@ -231,12 +218,12 @@ mod tests {
     #[test]
     fn ratios_keep_one_among_their_ticks() {
         for ratios in [vec![1.02], vec![0.4, 2.0], vec![0.001, 3.0], vec![1e-9], vec![1e6, 2.0]] {
-            let axis = LogScale::around(ratios.iter().copied());
+            let axis = LogScale::from_ratios(ratios.iter().copied());
             let nearest = axis.ticks.iter().map(|t| (t - 1.0).abs()).fold(9.0, f64::min);
             assert!(nearest < 1e-9, "{ratios:?}: {:?}", axis.ticks);
             assert!((2..=9).contains(&axis.ticks.len()), "{ratios:?}: {:?}", axis.ticks);
             assert!(ratios.iter().all(|r| (0.0..=1.0).contains(&axis.place(*r))));
         }
-        assert!(LogScale::around([f64::NAN, 0.0, f64::INFINITY].into_iter()).ticks.len() > 1);
+        assert!(LogScale::from_ratios([f64::NAN, 0.0, f64::INFINITY].into_iter()).ticks.len() > 1);
     }
 }

@@ -1,45 +1,46 @@
-//! The searches of a run for the highest rate that keeps a limit: how each is told apart, and the answer of all.
+//! Searches for the highest rate that keeps a limit: their names, and the answer of all.
 
 use bakeoff_analysis::{LimitOutcome, LimitView};
+use bakeoff_results::OwnFactor;
 
 use crate::block::StyledText;
 use crate::layout::DocumentLayout;
 use crate::words;
 
-/// So many rates are told one by one; of more the lowest and the highest are.
+/// At most this many rates are listed; of more, the lowest and the highest.
 const TOLD: usize = 4;
 const UNIT: &str = " operations a second";
 
-/// The factors that tell the searches apart.
-pub fn places<'a>(layout: &DocumentLayout<'a>) -> Vec<&'a str> {
+pub fn distinguishing_factors<'a>(layout: &DocumentLayout<'a>) -> Vec<&'a str> {
     let factors = layout.document.run.run.factors.iter();
-    let varies = factors.filter(|(name, levels)| name != "rate" && levels.len() > 1);
+    let varies = factors.filter(|(name, levels)| *name != OwnFactor::Rate && levels.len() > 1);
     varies.map(|(name, _)| name.as_str()).collect()
 }
 
-/// The levels of a search: "sqlite, step read"; empty where there is one search.
-pub fn place(places: &[&str], view: &LimitView) -> String {
+pub fn describe_place(places: &[&str], view: &LimitView) -> String {
     let level = |factor: &&str| {
         let level = view.levels.get(*factor).map_or("", String::as_str);
-        words::level(factor, level)
+        words::phrase_level(factor, level)
     };
     places.iter().map(level).collect::<Vec<String>>().join(", ")
 }
 
-/// What the searches have found, the highest rate first: "p99=50ms is kept up to 580 operations a second (relaxed). 1 of
-/// 2 searches found no rate or is not over." `None` of a run that looks for none.
-pub fn answer(layout: &DocumentLayout<'_>) -> Option<StyledText> {
+/// "p99=50ms is kept up to 580 operations a second (relaxed). 1 of 2 searches found no rate or is
+/// not over."
+pub fn describe_answer(layout: &DocumentLayout<'_>) -> Option<StyledText> {
     let document = layout.document;
     let limit = document.run.run.limit?;
     let all = document.limits.len();
     let found = document.limits.iter().filter(|view| view.outcome == LimitOutcome::Found);
     let mut found: Vec<(f64, String)> = found
-        .filter_map(|view| Some((view.keeps_per_second?, place(&places(layout), view))))
+        .filter_map(|view| {
+            Some((view.keeps_per_second?, describe_place(&distinguishing_factors(layout), view)))
+        })
         .collect();
     found.sort_by(|one, other| other.0.total_cmp(&one.0));
     let told = |unit: &str, (rate, place): &(f64, String)| {
         let place = if place.is_empty() { String::new() } else { format!(" ({place})") };
-        format!("{}{unit}{place}", words::digits(*rate))
+        format!("{}{unit}{place}", words::format_digits(*rate))
     };
     let open = all - found.len();
     let searches = if all == 1 { "search" } else { "searches" };
@@ -59,7 +60,7 @@ pub fn answer(layout: &DocumentLayout<'_>) -> Option<StyledText> {
         [highest, others @ ..] => {
             let others = others.iter().map(|it| told("", it));
             let rates: Vec<String> = [told(UNIT, highest)].into_iter().chain(others).collect();
-            format!("{limit} is kept up to {}.", words::list(&rates))
+            format!("{limit} is kept up to {}.", words::join_list(&rates))
         }
     };
     Some(StyledText::from(answer + &rest))

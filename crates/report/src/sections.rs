@@ -1,26 +1,23 @@
-//! The built-in sections of a report, a file each: what it says, in blocks that every format can
-//! show.
+//! The sections of a report, one file for each.
 
 mod applications;
-mod buys;
 mod conditions;
 mod costs;
 mod debts;
 mod durability;
-mod every;
+mod every_moment;
 mod limits;
 mod machines;
 mod matrix;
 mod method;
-mod mislead;
 mod neighbours;
-mod offered;
+mod open_loops;
 mod operations;
 mod over_time;
 mod overview;
 mod priced;
 mod processor;
-mod published;
+pub mod published;
 mod repeat;
 mod settings;
 mod slowest;
@@ -28,43 +25,80 @@ mod space;
 mod states;
 mod sweeps;
 mod trials;
+mod warnings;
+mod what_if;
 mod work;
 
-pub use published::{COUNTED, PublishedSection, tally};
-
 use crate::section::Section;
+use crate::section::SectionKind::{Background, OfCells, Shown};
+use crate::{offered_rate, promises, warning_names};
 
-/// The built-in sections in the order of a page; the first is the first screen.
-pub fn all() -> Vec<Box<dyn Section>> {
-    vec![
-        Box::new(overview::Overview),
-        Box::new(PublishedSection),
-        Box::new(limits::LimitsSection),
-        Box::new(sweeps::SweepSection),
-        Box::new(sweeps::SweepTimesSection),
-        Box::new(applications::Applications),
-        Box::new(buys::Buys),
-        Box::new(matrix::Matrix),
-        Box::new(over_time::Over),
-        Box::new(slowest::Slowest),
-        Box::new(durability::DurabilitySection),
-        Box::new(every::Every),
-        Box::new(operations::Operations),
-        Box::new(machines::Machines),
-        Box::new(conditions::Conditions),
-        Box::new(offered::Offered),
-        Box::new(work::WorkSection),
-        Box::new(costs::CostsSection),
-        Box::new(states::StatesSection),
-        Box::new(debts::DebtsSection),
-        Box::new(priced::Priced),
-        Box::new(processor::Processor),
-        Box::new(space::SpaceSection),
-        Box::new(settings::SettingsSection),
-        Box::new(neighbours::NeighboursSection),
-        Box::new(trials::TrialsSection),
-        Box::new(mislead::Mislead),
-        Box::new(method::Method),
-        Box::new(repeat::Repeat),
-    ]
-}
+/// In the order of a page; the first is the first screen.
+pub static SECTIONS: [Section; 29] = [
+    Section::new("overview", "", Shown, overview::build_blocks),
+    Section::new("published", "Published figures beside ours", Shown, published::build_blocks)
+        .with_link("Published figures"),
+    Section::new("limits", "The highest rate that keeps the limit", Shown, limits::build_blocks)
+        .with_link("Highest rate"),
+    Section::new("lines", "", Shown, sweeps::build_blocks),
+    Section::new("times", "", Shown, sweeps::times::build_blocks),
+    Section::new(
+        "applications",
+        "What it is worth to an application",
+        Shown,
+        applications::build_blocks,
+    )
+    .with_link("Applications"),
+    Section::new("changes", "What each change buys", Shown, what_if::build_blocks)
+        .with_link("Changes"),
+    Section::new("cells", "All cells", OfCells, matrix::build_blocks),
+    Section::new("over-time", "Over time", Shown, over_time::build_blocks),
+    Section::new("slowest", "The slowest operations", Shown, slowest::build_blocks)
+        .with_link("Slowest operations"),
+    Section::new(
+        promises::SECTION,
+        "What power cuts left of each promise",
+        Shown,
+        durability::build_blocks,
+    )
+    .with_link("Power cuts"),
+    Section::new(
+        "every-moment",
+        "What a cut at every moment leaves",
+        Shown,
+        every_moment::build_blocks,
+    )
+    .with_link("Cuts at every moment"),
+    Section::new("operations", "", OfCells, operations::build_blocks),
+    Section::new("machines", "What each machine found", Shown, machines::build_blocks)
+        .with_link("Machines"),
+    Section::new("conditions", "How long each condition went on", Shown, conditions::build_blocks)
+        .with_link("Repetitions"),
+    Section::new(offered_rate::SECTION, "What was offered", OfCells, open_loops::build_blocks),
+    Section::new(
+        "work",
+        "What the work took of cache, device and processor",
+        OfCells,
+        work::build_blocks,
+    )
+    .with_link("Cache and device"),
+    Section::new("costs", "What it cost", OfCells, costs::build_blocks),
+    Section::new("states", "Restarts, and steady trials", OfCells, states::build_blocks)
+        .with_link("Restarts"),
+    Section::new("debts", "What was left to write back", OfCells, debts::build_blocks)
+        .with_link("Deferred work"),
+    Section::new("priced", "What a commit costs the disk: priced", Shown, priced::build_blocks)
+        .with_link("Priced commits"),
+    Section::new("processor", "Processor time of a trial", OfCells, processor::build_blocks)
+        .with_link("Processor time"),
+    Section::new("space", "Space on disk", Background, space::build_blocks),
+    Section::new("settings", "What each engine was set to", Background, settings::build_blocks)
+        .with_link("Settings"),
+    Section::new("neighbours", "What the background I/O did", Background, neighbours::build_blocks)
+        .with_link("Background I/O"),
+    Section::new("trials", "Every trial", Background, trials::build_blocks),
+    Section::new(warning_names::SECTION, "What could mislead", Shown, warnings::build_blocks),
+    Section::new("method", "How it was measured", Background, method::build_blocks)
+        .with_link("Method"),
+    Section::new("repeat", "Run it again", Background, repeat::build_blocks),
+];

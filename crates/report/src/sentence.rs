@@ -1,39 +1,39 @@
-//! The run in sentences that the author of the slowest engine would sign.
+//! The result in sentences that the author of the slowest engine would sign.
 
 mod against;
 mod answer;
 mod caveats;
 mod depends;
 mod machines;
-mod nothing;
-pub mod over;
+mod not_compared;
+pub mod numeric_factor;
 mod undecided;
 
 use std::collections::BTreeMap;
 
 use bakeoff_analysis::{Document, Verdict};
-use bakeoff_results::FigureOfMerit;
+use bakeoff_results::{FigureOfMerit, OwnFactor};
+use serde::{Serialize, Serializer};
 
-use self::against::against;
-use self::depends::depends;
-use self::nothing::without_cases;
-use self::undecided::undecided;
+use self::against::describe_levels;
+use self::depends::describe_dependence;
+use self::not_compared::without_cases;
+use self::undecided::describe_undecided;
 use crate::amount;
-use crate::behind;
 use crate::block::StyledText;
 use crate::confidence::{Confidence, ConfidenceGrade};
 use crate::disk;
 use crate::layout::{self, DocumentLayout};
-use crate::leads;
+use crate::offered_rate;
+use crate::promise_cases;
 use crate::promises;
 use crate::searches;
-use crate::unreached;
+use crate::unreached_limits;
 use crate::verdict::{self, Contrast, LeaderOutcome, OperationCase};
 use crate::words;
 
-/// The answer of the whole run in words: for each promise of durability which level of the compared factor
-/// is fastest, by how much and how sure that is; or that it depends, and on what; or that nothing is
-/// decided.
+/// For each promise the fastest level, by how much and how sure; or what it depends on; or that
+/// nothing is decided.
 ///
 /// It goes by the figure of merit and never claims more than the 95 % intervals allow.
 pub fn verdict(document: &Document) -> String {
@@ -43,82 +43,82 @@ pub fn verdict(document: &Document) -> String {
     all.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// The answer of a run.
+#[derive(Serialize)]
 pub struct RunAnswer {
-    /// On what disk it holds; empty where none is simulated.
+    /// Empty where no disk is simulated.
     pub on: String,
-    /// The promises that were broken; empty where none was.
     pub broken: String,
-    /// Who is fastest: a sentence for each promise of durability, or one of the run.
+    /// One for each promise of durability, or one of the run.
+    #[serde(serialize_with = "write_plain")]
     pub sentences: Vec<StyledText>,
-    /// What else has to be known with them, a sentence each; empty where there is nothing.
     pub rest: String,
-    /// How sure the sentences are; `None` where nothing is compared.
     pub confidence: Option<Confidence>,
 }
 
+fn write_plain<S: Serializer>(texts: &[StyledText], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(texts.iter().map(StyledText::text))
+}
+
 impl RunAnswer {
-    /// Of a run.
     pub fn from_layout(layout: &DocumentLayout<'_>) -> Self {
         let document = layout.document;
-        let cases = verdict::cases(layout);
-        // Where nothing was to be timed, that nothing was timed is no finding.
+        let cases = verdict::find_cases(layout);
+        // In a run of power cuts alone, no time is no finding.
         let is_timed = layout::is_timed(document);
-        // Rates that were tried on the way to an answer are no levels to be compared.
-        let searched = searches::answer(layout);
+        // Rates that a search tried are not compared.
+        let searched = searches::describe_answer(layout);
         let is_compared = is_timed && searched.is_none();
         let confidence = Confidence::from_cases(layout, &cases).filter(|_| is_compared);
         let mut clauses = Vec::new();
         if is_compared {
-            clauses.extend(unreached::clauses(document));
-            clauses.extend(disk::turns(layout));
-            clauses.extend(machines::apart(layout, &cases));
+            clauses.extend(unreached_limits::list_clauses(document));
+            clauses.extend(disk::describe_turns(layout));
+            clauses.extend(machines::describe_apart(layout, &cases));
             clauses.extend(caveats::otherwise_counted(layout, &cases));
             clauses.extend(caveats::held_back(layout));
             clauses.extend(caveats::not_decided(layout));
             clauses.extend(caveats::cut_off(layout, &cases));
-            clauses.extend(caveats::fresh(layout));
-            clauses.extend(behind::behind(layout));
+            clauses.extend(caveats::name_fresh(layout));
+            clauses.extend(offered_rate::describe_behind(layout));
         }
-        clauses.extend(promises::kept(document));
+        clauses.extend(promises::describe_kept(document));
         clauses.extend(caveats::below_noise(&cases));
-        clauses.extend(caveats::missing(layout, &cases));
-        clauses.extend(caveats::lost(document));
+        clauses.extend(caveats::name_missing(layout, &cases));
+        clauses.extend(caveats::count_lost(document));
         clauses.extend(caveats::first_error(layout));
-        clauses.extend(caveats::progress(document));
+        clauses.extend(caveats::describe_progress(document));
         let is_low = confidence.as_ref().is_some_and(|it| it.level == ConfidenceGrade::Low);
         let sentences = match searched {
             Some(answer) => vec![answer],
-            None if is_timed => answer::sentences(layout, &cases, is_low),
+            None if is_timed => answer::build_sentences(layout, &cases, is_low),
             None => Vec::new(),
         };
-        let sentence = |clause: &String| capital(document, clause) + ".";
-        let broken = promises::broken(document);
+        let sentence = |clause: &String| capitalize_text(document, clause) + ".";
+        let broken = promises::describe_broken(document);
         let broken = if broken.is_empty() { String::new() } else { sentence(&broken.join("; ")) };
         let rest = clauses.iter().map(sentence).collect::<Vec<_>>().join(" ");
-        let on = disk::line(document).unwrap_or_default();
+        let on = disk::describe_disks(document).unwrap_or_default();
         Self { on, broken, sentences, rest, confidence }
     }
 }
 
-/// The text as the beginning of a sentence; a name keeps its own letters.
-fn capital(document: &Document, text: &str) -> String {
-    let engines = document.run.run.factors.iter().filter(|(factor, _)| factor == "engine");
-    let engines = engines.flat_map(|(_, levels)| levels);
+/// A name keeps its own letters.
+fn capitalize_text(document: &Document, text: &str) -> String {
+    let engines = document.run.run.levels_of(OwnFactor::Engine.as_str()).iter();
     let others = document.other_cuts.iter().map(|other| &other.promise.engine);
     let promised = document.promises.iter().map(|promise| &promise.engine);
     let mut names = engines.chain(others).chain(promised);
     match names.any(|name| text.starts_with(name)) {
         true => text.into(),
-        false => words::capital(text),
+        false => words::capitalize(text),
     }
 }
 
-fn finding(layout: &DocumentLayout<'_>, cases: &[OperationCase<'_>]) -> String {
+fn describe_finding(layout: &DocumentLayout<'_>, cases: &[OperationCase<'_>]) -> String {
     if cases.is_empty() {
         return without_cases(layout);
     }
-    if let Some(told) = against(layout, cases) {
+    if let Some(told) = describe_levels(layout, cases) {
         return told;
     }
     let mut wins: BTreeMap<&str, Vec<&OperationCase>> = BTreeMap::new();
@@ -126,12 +126,12 @@ fn finding(layout: &DocumentLayout<'_>, cases: &[OperationCase<'_>]) -> String {
         wins.entry(case.leader).or_default().push(case);
     }
     match wins.len() {
-        0 => undecided(layout, cases),
+        0 => describe_undecided(layout, cases),
         1 => {
             let (leader, won) = wins.iter().next().expect("one winner");
             one_winner(layout, cases, leader, won)
         }
-        _ => depends(layout, cases, &wins),
+        _ => describe_dependence(layout, cases, &wins),
     }
 }
 
@@ -141,85 +141,97 @@ fn one_winner<'a>(
     leader: &str,
     won: &[&OperationCase<'a>],
 ) -> String {
-    let name = words::contender(layout.compare, leader);
+    let name = words::name_contender(layout.compare, leader);
     if cases.len() == 1 {
-        return format!("{name} is fastest: {}", it(&name, &example(layout, won[0])));
+        return format!(
+            "{name} is fastest: {}",
+            replace_name(&name, &describe_example(layout, won[0]))
+        );
     }
-    let open = format!(" ({}{})", rest(cases), open(layout, cases));
+    let open = format!(" ({}{})", count_outcomes(cases), describe_open(layout, cases));
     let scope = if won.len() == cases.len() {
-        format!("in {}", all(cases.len()))
+        format!("in {}", name_all(cases.len()))
     } else {
         format!("in {} of {} comparisons{open}", won.len(), cases.len())
     };
     let contrasts: Vec<Contrast> = won.iter().map(|case| case.contrast).collect();
-    if let Some(times) = leads::figures(&contrasts).filter(|_| won.len() == cases.len()) {
-        let lead = lead(rate_of(layout, won), &times);
-        let interval = leads::backed(&contrasts);
+    if let Some(times) =
+        promise_cases::format_ratios(&contrasts).filter(|_| won.len() == cases.len())
+    {
+        let lead = describe_lead(rate_of(layout, won), &times);
+        let interval = promise_cases::back_ratios(&contrasts);
         return format!("{name} is fastest {scope}: {lead}{interval}");
     }
-    let Some(range) = range(won) else {
-        return format!("{name} is fastest {scope}: {}", it(&name, &example(layout, won[0])));
+    let Some(range) = format_range(won) else {
+        return format!(
+            "{name} is fastest {scope}: {}",
+            replace_name(&name, &describe_example(layout, won[0]))
+        );
     };
     let which = if won.len() == 2 { "at the least" } else { "at the median" };
-    let example = example(layout, middle(won));
-    let lead = lead(rate_of(layout, won), &range);
+    let example = describe_example(layout, find_median(won));
+    let lead = describe_lead(rate_of(layout, won), &range);
     format!("{name} is fastest {scope}: {lead}, and {which} {example}")
 }
 
-/// What is said of a level that was named just before: "it serves" where its name would stand once more.
-fn it(name: &str, text: &str) -> String {
+/// "it serves" instead of a name that was just used.
+fn replace_name(name: &str, text: &str) -> String {
     match text.strip_prefix(name) {
         Some(rest) if rest.starts_with(" serves ") => format!("it{rest}"),
         _ => text.to_owned(),
     }
 }
 
-/// The rate that cases were decided by, if it is the same one of all of them.
 fn rate_of<'a>(layout: &DocumentLayout<'a>, cases: &[&OperationCase<'a>]) -> Option<FigureOfMerit> {
     let mut merits = cases.iter().map(|case| layout.merit(case.operation, &case.condition));
     let first = merits.next()?.filter(|merit| merit.is_rate())?;
     merits.all(|merit| merit == Some(first)).then_some(first)
 }
 
-/// "the next best takes 1.90 to 2.40 times as long": the winner's leads.
-fn lead(rate: Option<FigureOfMerit>, range: &str) -> String {
+/// "the next best takes 1.90 to 2.40 times as long".
+fn describe_lead(rate: Option<FigureOfMerit>, range: &str) -> String {
     match rate {
         None => format!("the next best takes {range} times as long"),
         Some(merit) => {
-            let what = amount::counted(merit);
+            let what = amount::counted_noun(merit);
             format!("it serves {range} times as many {what} a second as the next best")
         }
     }
 }
 
-/// "create_issue takes sqlite 2.10 times as long"; by a rate "lmdb serves 2.10 times as many rows a second
-/// as sqlite".
-fn contrast<'a>(layout: &DocumentLayout<'a>, case: &OperationCase<'a>, than: &str) -> String {
-    let next = words::contender(layout.compare, case.next);
-    let ratio = words::times(case.contrast.ratio, case.contrast.is);
+/// "create_issue takes sqlite 2.10 times as long"; by a rate "lmdb serves 2.10 times as many rows a
+/// second as sqlite".
+fn describe_contrast<'a>(
+    layout: &DocumentLayout<'a>,
+    case: &OperationCase<'a>,
+    than: &str,
+) -> String {
+    let next = words::name_contender(layout.compare, case.next);
+    let ratio = words::format_times(case.contrast.ratio, case.contrast.is);
     match rate_of(layout, &[case]) {
         None => format!("{} takes {next} {ratio} times as long{than}", case.operation),
         Some(merit) => {
-            let leader = words::contender(layout.compare, case.leader);
-            let what = amount::counted(merit);
+            let leader = words::name_contender(layout.compare, case.leader);
+            let what = amount::counted_noun(merit);
             format!("{leader} serves {ratio} times as many {what} a second as {next}")
         }
     }
 }
 
-/// ", all with strict durability": where the cases are that nobody won.
-fn open<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> String {
+/// ", all with strict durability": where the cases without a winner are.
+fn describe_open<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> String {
     let (won, open): (Vec<&OperationCase>, Vec<&OperationCase>) =
         cases.iter().partition(|case| case.outcome == LeaderOutcome::Won);
     let all = if open.len() > 1 { "all " } else { "" };
-    match whereabouts(layout, &open, &won) {
+    match describe_shared(layout, &open, &won) {
         place if place.is_empty() => place,
         place => format!(", {all}{place}"),
     }
 }
 
-/// "of create_issue with strict durability": what some cases share, and others don't all.
-fn whereabouts<'a>(
+/// "of create_issue with strict durability": the levels that these cases share, and others don't
+/// all.
+fn describe_shared<'a>(
     layout: &DocumentLayout<'a>,
     some: &[&OperationCase<'a>],
     others: &[&OperationCase<'a>],
@@ -233,19 +245,19 @@ fn whereabouts<'a>(
         .iter()
         .enumerate()
         .filter(|(n, _)| sets_apart(&|case| case.condition[*n] == first.condition[*n]))
-        .map(|(n, factor)| words::level(factor, first.condition[n]))
+        .map(|(n, factor)| words::phrase_level(factor, first.condition[n]))
         .collect();
     let mut parts = Vec::new();
     if sets_apart(&|case| case.operation == first.operation) {
         parts.push(format!("of {}", first.operation));
     }
     if !levels.is_empty() {
-        parts.push(format!("with {}", words::list(&levels)));
+        parts.push(format!("with {}", words::join_list(&levels)));
     }
     parts.join(" ")
 }
 
-fn all(cases: usize) -> String {
+fn name_all(cases: usize) -> String {
     match cases {
         1 => "the only comparison".into(),
         2 => "both comparisons".into(),
@@ -253,49 +265,49 @@ fn all(cases: usize) -> String {
     }
 }
 
-/// From the smallest to the largest lead, where there are several.
-fn range(won: &[&OperationCase<'_>]) -> Option<String> {
+fn format_range(won: &[&OperationCase<'_>]) -> Option<String> {
     let by_ratio =
         |a: &&&OperationCase, b: &&&OperationCase| a.contrast.ratio.total_cmp(&b.contrast.ratio);
     let (least, most) = (won.iter().min_by(by_ratio)?, won.iter().max_by(by_ratio)?);
     let both = least.contrast.is == most.contrast.is;
-    let [low, high] = [least, most].map(|case| words::times(case.contrast.ratio, case.contrast.is));
+    let [low, high] =
+        [least, most].map(|case| words::format_times(case.contrast.ratio, case.contrast.is));
     // "At least" once is enough.
-    let end = if both { words::ratio(most.contrast.ratio) } else { high.clone() };
+    let end = if both { words::format_ratio(most.contrast.ratio) } else { high.clone() };
     (low != high).then(|| format!("{low} to {end}"))
 }
 
-/// The case with the median lead: neither the kindest nor the hardest to the others.
-fn middle<'b, 'a>(won: &[&'b OperationCase<'a>]) -> &'b OperationCase<'a> {
+/// The median lead is fair to the others.
+fn find_median<'b, 'a>(won: &[&'b OperationCase<'a>]) -> &'b OperationCase<'a> {
     let mut sorted = won.to_vec();
     sorted.sort_by(|a, b| a.contrast.ratio.total_cmp(&b.contrast.ratio));
     sorted[(sorted.len() - 1) / 2]
 }
 
 /// "create_issue takes sqlite 2.10 times as long (1.90 to 2.40, 5 blocks) with 4 clients".
-fn example<'a>(layout: &DocumentLayout<'a>, case: &OperationCase<'a>) -> String {
-    let place = layout.place(&case.condition);
-    let contrast = contrast(layout, case, " on average");
-    format!("{contrast} ({}){place}", backing(layout, case))
+fn describe_example<'a>(layout: &DocumentLayout<'a>, case: &OperationCase<'a>) -> String {
+    let place = layout.describe_place(&case.condition);
+    let contrast = describe_contrast(layout, case, " on average");
+    format!("{contrast} ({}){place}", describe_backing(layout, case))
 }
 
-/// "95 % interval 1.90 to 2.40, 5 blocks"; before it, of what was cut off, how long that took.
-fn backing<'a>(layout: &DocumentLayout<'a>, case: &OperationCase<'a>) -> String {
+/// "95 % interval 1.90 to 2.40, 5 blocks".
+fn describe_backing<'a>(layout: &DocumentLayout<'a>, case: &OperationCase<'a>) -> String {
     let Contrast { is, ends, blocks, .. } = case.contrast;
-    let number = words::many(blocks as usize, "block");
+    let number = words::count_nouns(blocks as usize, "block");
     let over = layout
         .amount(case.operation, &case.condition, case.next)
         .filter(|amount| amount.is_bound)
-        .map(|amount| format!("{}; ", amount.bound()))
+        .map(|amount| format!("{}; ", amount.to_phrase()))
         .unwrap_or_default();
-    match words::ends(ends, is, blocks) {
+    match words::format_ends(ends, is, blocks) {
         Some(ends) => format!("{over}95 % interval {ends}, {number}"),
         None => format!("{over}no interval from {number}"),
     }
 }
 
-/// How the cases that nobody won ended: "2 are even within 5 %, 1 is undecided".
-fn rest(cases: &[OperationCase<'_>]) -> String {
+/// "2 are even within 5 %, 1 is undecided".
+fn count_outcomes(cases: &[OperationCase<'_>]) -> String {
     let is_short = |case: &&OperationCase| case.contrast.verdict == Verdict::ShortOfProcessors;
     let short =
         cases.iter().filter(|case| case.outcome == LeaderOutcome::Open).filter(is_short).count();
@@ -323,5 +335,5 @@ fn rest(cases: &[OperationCase<'_>]) -> String {
         1 => parts.push("1 is short of processors".into()),
         n => parts.push(format!("{n} are short of processors")),
     }
-    words::list(&parts)
+    words::join_list(&parts)
 }

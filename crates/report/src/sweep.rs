@@ -1,10 +1,10 @@
-//! Lines over a numeric factor as SVG: both axes are logarithmic, ticks across stand at the levels that
-//! were run, and each line has its name and its last figure at its end.
+//! Lines over a numeric factor as SVG. Both axes are logarithmic, and each line has its name and
+//! last figure at its end.
 //!
-//! It is made for a width that a phone can show whole: there its letters grow (`svg.sweep`).
+//! Made for a width that a phone shows whole: letters grow there (`svg.sweep`).
 
-mod across;
 mod labels;
+mod level_axis;
 mod limits;
 mod marks;
 mod table;
@@ -12,34 +12,31 @@ mod table;
 use std::fmt::Write;
 
 use crate::block::sweep::{
-    DrawnPanel, Fastest, LinePanel, LinePoint, LineSource, LineValue, Sign, SweepLine, SweepUnit,
+    DrawnPanel, Fastest, LeaderLabel, LinePanel, LinePoint, LineSource, LineValue, SweepLine,
+    SweepUnit,
 };
 use crate::block::{ReportTable, StyledText, SvgChart, Sweeps};
-use crate::chart::{escape, line, marker, open_as, text};
+use crate::chart::{draw_mark, draw_segment, draw_text, format_points, open_as};
 use crate::scale::{LogScale, tick_label};
 use crate::words;
-use across::Across;
+use level_axis::LevelAxis;
 
 const LEFT: f64 = 58.0;
 const PLOT: f64 = 254.0;
-/// The least room for the names and figures at the ends of lines.
 const RIGHT: f64 = 150.0;
-/// The room for the title.
 const TOP: f64 = 30.0;
-/// The height of a plot, and of a name at the end of a line.
+/// Height of a plot, and of a name at a line's end.
 const HEIGHT: f64 = 190.0;
 const LABEL: f64 = 15.0;
-/// The height of a row below a plot.
 const ROW: f64 = 19.0;
-/// The room below the least figure, for what has none.
+/// Below the least figure, for points without one.
 const FOOT: f64 = 16.0;
-/// How far right of a plot the words beside the rows below it begin.
+/// Gap between a plot and the words beside rows below it.
 const ROW_NAME: f64 = 14.0;
-/// How many times as far off as the figures the ends of intervals may stretch the scale.
+/// Intervals may stretch the scale this many times beyond the figures.
 const STRETCH: f64 = 2.0;
 
 impl Sweeps {
-    /// Panels that share the scale of their figures.
     pub fn from_panels(
         explained: StyledText,
         panels: Vec<LinePanel>,
@@ -50,37 +47,35 @@ impl Sweeps {
         let scale = PanelScale::from_panels(&panels, height);
         let drawn = |panel: LinePanel| {
             let caption = panel.caption.clone();
-            DrawnPanel { chart: SvgChart { caption, svg: svg(&panel, &scale) }, panel }
+            DrawnPanel { chart: SvgChart { caption, svg: draw_panel(&panel, &scale) }, panel }
         };
         Self { explained, charts: panels.into_iter().map(drawn).collect(), standing }
     }
 }
 
-/// The scale of the figures of a group of panels.
 struct PanelScale {
     axis: LogScale,
     height: f64,
-    /// The room right of a plot, for the widest names and figures of the group.
+    /// Room right of a plot, for the widest names and figures.
     right: f64,
-    /// What to multiply seconds with, and the unit that they are then in; `None` where each tick says its
-    /// own.
+    /// Factor and unit of seconds; `None` where each tick has its own.
     unit: Option<(f64, &'static str)>,
 }
 
 impl PanelScale {
     fn from_panels(panels: &[LinePanel], height: f64) -> Self {
-        let figures: Vec<f64> = panels.iter().flat_map(figures).collect();
+        let figures: Vec<f64> = panels.iter().flat_map(list_figures).collect();
         let least = figures.iter().copied().fold(f64::INFINITY, f64::min);
         let most = figures.iter().copied().fold(0.0, f64::max);
         let ends = panels.iter().flat_map(|panel| &panel.lines).flat_map(|line| &line.points);
         let ends =
-            ends.filter_map(LinePoint::known).flat_map(|it| [it.ends.0, it.ends.1]).flatten();
+            ends.filter_map(LinePoint::known_value).flat_map(|it| [it.ends.0, it.ends.1]).flatten();
         let near: Vec<f64> = ends.map(|end| end.clamp(least / STRETCH, most * STRETCH)).collect();
         let based = panels.iter().any(|panel| panel.base.is_some()).then_some(1.0);
         let all = figures.into_iter().chain(near).chain(based);
         let wide = most / least > 1e4;
         let unit = (!wide && most > 0.0).then(|| words::second_unit(most));
-        let right = panels.iter().map(labels::room).fold(RIGHT, f64::max).ceil();
+        let right = panels.iter().map(labels::measure_room).fold(RIGHT, f64::max).ceil();
         Self { axis: LogScale::of_height(all, height - FOOT), height, right, unit }
     }
 
@@ -92,26 +87,23 @@ impl PanelScale {
         TOP + self.height
     }
 
-    /// Where a figure stands.
     fn y(&self, value: f64) -> f64 {
         self.base() - FOOT - self.axis.place(value) * (self.height - FOOT)
     }
 
-    /// What a tick says.
-    fn says(&self, amount: &SweepUnit, tick: f64) -> String {
+    fn format_tick(&self, amount: &SweepUnit, tick: f64) -> String {
         match (amount, self.unit) {
-            (SweepUnit::Seconds, Some((scale, _))) => number(tick * scale),
+            (SweepUnit::Seconds, Some((scale, _))) => format_number(tick * scale),
             (SweepUnit::Seconds, None) => {
                 let (scale, unit) = words::second_unit(tick);
                 format!("{} {unit}", tick_label(tick * scale))
             }
-            (SweepUnit::BytesRate, _) => number(tick / 1e6),
-            (SweepUnit::Rate(_) | SweepUnit::Times, _) => number(tick),
+            (SweepUnit::BytesRate, _) => format_number(tick / 1e6),
+            (SweepUnit::Rate(_) | SweepUnit::Times, _) => format_number(tick),
         }
     }
 
-    /// The title of the axis, with the unit of its ticks.
-    fn title(&self, panel: &LinePanel) -> String {
+    fn build_title(&self, panel: &LinePanel) -> String {
         match (&panel.amount, self.unit) {
             (SweepUnit::Seconds, Some((_, unit))) => format!("{unit}, {}", panel.title),
             _ => panel.title.clone(),
@@ -119,16 +111,14 @@ impl PanelScale {
     }
 }
 
-/// A tick's number, with its thousands set apart.
-fn number(tick: f64) -> String {
+fn format_number(tick: f64) -> String {
     match tick {
-        t if (1e4..1e6).contains(&t) => words::count(t.round() as u64),
+        t if (1e4..1e6).contains(&t) => words::format_count(t.round() as u64),
         t => tick_label(t),
     }
 }
 
-/// All figures of a panel.
-fn figures(panel: &LinePanel) -> impl Iterator<Item = f64> {
+fn list_figures(panel: &LinePanel) -> impl Iterator<Item = f64> {
     let points = panel.lines.iter().flat_map(|line| &line.points);
     let figure = |point: &LinePoint| match point {
         LinePoint::Known(value) => Some(value.value),
@@ -139,38 +129,35 @@ fn figures(panel: &LinePanel) -> impl Iterator<Item = f64> {
 }
 
 impl SweepUnit {
-    /// A figure with what it counts in.
     pub(crate) fn text(&self, value: f64) -> String {
         match self {
-            Self::Seconds => words::seconds(value),
-            Self::Rate(unit) => format!("{}{unit}", words::digits(value)),
-            Self::BytesRate => format!("{} MB/s", words::digits(value / 1e6)),
-            Self::Times => words::ratio(value),
+            Self::Seconds => words::format_seconds(value),
+            Self::Rate(unit) => format!("{}{unit}", words::format_digits(value)),
+            Self::BytesRate => format!("{} MB/s", words::format_digits(value / 1e6)),
+            Self::Times => words::format_ratio(value),
         }
     }
 
-    /// A figure, or that it is a bound.
     pub(crate) fn or_bound(&self, value: &LineValue) -> String {
-        use bakeoff_analysis::RatioIs;
+        use bakeoff_analysis::RatioBound;
         let sign = match value.is {
-            RatioIs::Exact => "",
-            RatioIs::AtLeast => words::OVER,
-            RatioIs::AtMost => "< ",
+            RatioBound::Exact => "",
+            RatioBound::AtLeast => words::OVER,
+            RatioBound::AtMost => "< ",
         };
         format!("{sign}{}", self.text(value.value))
     }
 }
 
 impl SweepLine {
-    /// A figure of it; of what was published as a range, this range.
-    fn says(&self, amount: &SweepUnit, value: &LineValue) -> String {
+    fn format_value(&self, amount: &SweepUnit, value: &LineValue) -> String {
         let (LineSource::Published, (Some(low), Some(high))) = (self.source, value.ends) else {
             return amount.or_bound(value);
         };
         match amount {
             SweepUnit::Times => words::ratio_range(low, high),
             SweepUnit::Rate(unit) => {
-                format!("{}–{}{unit}", words::digits(low), words::digits(high))
+                format!("{}–{}{unit}", words::format_digits(low), words::format_digits(high))
             }
             SweepUnit::Seconds | SweepUnit::BytesRate => {
                 format!("{} to {}", amount.text(low), amount.text(high))
@@ -179,9 +166,8 @@ impl SweepLine {
     }
 }
 
-/// A panel as an `<svg>` element.
-fn svg(panel: &LinePanel, scale: &PanelScale) -> String {
-    let across = Across::from_ticks(&panel.ticks);
+fn draw_panel(panel: &LinePanel, scale: &PanelScale) -> String {
+    let across = LevelAxis::from_ticks(&panel.ticks);
     let x = |at: usize| LEFT + across.places[at] * PLOT;
     let mut body = String::new();
     draw_axes(&mut body, panel, scale, &across);
@@ -220,32 +206,32 @@ fn svg(panel: &LinePanel, scale: &PanelScale) -> String {
     open_as(&style, &panel.id, says, (width, height)) + &body + "</svg>"
 }
 
-fn draw_axes(out: &mut String, panel: &LinePanel, scale: &PanelScale, across: &Across) {
+fn draw_axes(out: &mut String, panel: &LinePanel, scale: &PanelScale, across: &LevelAxis) {
     let (base, right) = (scale.base(), LEFT + PLOT);
-    text(out, "axis-title", LEFT, TOP - 14.0, &scale.title(panel));
+    draw_text(out, "axis-title", LEFT, TOP - 14.0, &scale.build_title(panel));
     for tick in &scale.axis.ticks {
         let y = scale.y(*tick);
-        line(out, "grid", (LEFT, y), (right, y));
-        text(out, "tick end", LEFT - 8.0, y + 4.0, &scale.says(&panel.amount, *tick));
+        draw_segment(out, "grid", (LEFT, y), (right, y));
+        draw_text(out, "tick end", LEFT - 8.0, y + 4.0, &scale.format_tick(&panel.amount, *tick));
     }
     for (at, tick) in panel.ticks.iter().enumerate() {
         let x = LEFT + across.places[at] * PLOT;
-        line(out, "grid", (x, TOP), (x, base));
+        draw_segment(out, "grid", (x, TOP), (x, base));
         if across.named[at] {
-            text(out, "tick middle", x, base + 15.0, &tick.name);
+            draw_text(out, "tick middle", x, base + 15.0, &tick.name);
         }
     }
-    line(out, "base", (LEFT, base), (right, base));
+    draw_segment(out, "base", (LEFT, base), (right, base));
     if let Some(place) = across.broken {
         let x = LEFT + place * PLOT;
         for x in [x - 2.5, x + 2.5] {
-            line(out, "base", (x - 2.5, base + 5.0), (x + 2.5, base - 5.0));
+            draw_segment(out, "base", (x - 2.5, base + 5.0), (x + 2.5, base - 5.0));
         }
     }
-    text(out, "tick start", right + ROW_NAME, base + 15.0, &panel.factor);
+    draw_text(out, "tick start", right + ROW_NAME, base + 15.0, &panel.factor);
 }
 
-/// Faint lines along which a figure grows as the level does: more clients add nothing there.
+/// Along these faint lines a figure grows as the level does: more clients add nothing.
 fn draw_slopes(out: &mut String, panel: &LinePanel, scale: &PanelScale) {
     let [first, .., last] = panel.ticks.as_slice() else { return };
     if first.value <= 0.0 || last.value <= first.value {
@@ -260,42 +246,43 @@ fn draw_slopes(out: &mut String, panel: &LinePanel, scale: &PanelScale) {
         // Cut off where the ticks end.
         let (from, to) = (start.max(*low), (start * growth).min(*high));
         let x = |value: f64| LEFT + (value / start).ln() / growth.ln() * PLOT;
-        line(out, "slope", (x(from), scale.y(from)), (x(to), scale.y(to)));
+        draw_segment(out, "slope", (x(from), scale.y(from)), (x(to), scale.y(to)));
         start *= 10_f64.sqrt();
     }
 }
 
-/// The line of what counts; dotted across what doesn't.
+/// Dotted across points that don't count.
 fn draw_line(out: &mut String, it: &SweepLine, x: &dyn Fn(usize) -> f64, scale: &PanelScale) {
-    let class = class(it);
+    let class = name_classes(it);
     let known: Vec<(usize, f64)> = it
         .points
         .iter()
         .enumerate()
-        .filter_map(|(at, point)| Some((at, scale.y(point.known()?.value))))
+        .filter_map(|(at, point)| Some((at, scale.y(point.known_value()?.value))))
         .collect();
     for run in known.chunk_by(|one, next| one.0 + 1 == next.0).filter(|run| run.len() > 1) {
-        let corners: Vec<String> =
-            run.iter().map(|(at, y)| format!("{:.1},{y:.1}", x(*at))).collect();
-        let _ =
-            write!(out, "<polyline class=\"course {class}\" points=\"{}\"/>", corners.join(" "));
+        let points = format_points(run.iter().map(|(at, y)| (x(*at), *y)));
+        let _ = write!(out, "<polyline class=\"course {class}\" points=\"{points}\"/>");
     }
     for pair in known.windows(2).filter(|pair| pair[0].0 + 1 < pair[1].0) {
         let [from, to] = [pair[0], pair[1]].map(|(at, y)| (x(at), y));
-        line(out, &format!("course across {class}"), from, to);
+        draw_segment(out, &format!("course across {class}"), from, to);
     }
 }
 
-/// The classes of a line: its colour, whose it is, and its shade.
-fn class(it: &SweepLine) -> String {
+fn name_classes(it: &SweepLine) -> String {
     let source = if it.source == LineSource::Published { " published" } else { "" };
     let shade = it.shade.map_or(String::new(), |shade| format!(" shade{}", shade.min(3)));
     let pale = if it.pale { " pale" } else { "" };
     format!("c{}{source}{shade}{pale}", it.style)
 }
 
+fn mark_class(it: &SweepLine) -> String {
+    let hollow = if it.source == LineSource::Published { " hollow" } else { "" };
+    format!("mark{hollow} {}", name_classes(it))
+}
+
 impl Fastest {
-    /// What stands beside the row.
     fn heading(&self) -> String {
         match self.name.as_str() {
             "" => "fastest".to_owned(),
@@ -304,20 +291,24 @@ impl Fastest {
     }
 }
 
-/// A row of signs below the levels.
-fn draw_fastest(out: &mut String, it: &Fastest, row: usize, across: &Across, scale: &PanelScale) {
+fn draw_fastest(
+    out: &mut String,
+    it: &Fastest,
+    row: usize,
+    across: &LevelAxis,
+    scale: &PanelScale,
+) {
     let y = scale.base() + ROW * (row as f64 + 1.0) + 14.0;
     for (at, sign) in it.signs.iter().enumerate().filter(|(at, _)| across.named[*at]) {
         let x = LEFT + across.places[at] * PLOT;
         match sign {
-            Sign::Known(name, style) => {
-                let (sign, name) = (marker(*style, x, y - 4.0), escape(name));
-                let _ = write!(out, "<g class=\"mark c{style}\">{sign}<title>{name}</title></g>");
+            LeaderLabel::Known(name, style) => {
+                draw_mark(out, &format!("mark c{style}"), *style, (x, y - 4.0), name);
             }
-            Sign::TooClose(_) => text(out, "label", x, y, "≈"),
-            Sign::Unknown => text(out, "label", x, y, "?"),
-            Sign::Nothing => {}
+            LeaderLabel::TooClose(_) => draw_text(out, "label", x, y, "≈"),
+            LeaderLabel::Unknown => draw_text(out, "label", x, y, "?"),
+            LeaderLabel::Nothing => {}
         }
     }
-    text(out, "tick start", LEFT + PLOT + ROW_NAME, y, &it.heading());
+    draw_text(out, "tick start", LEFT + PLOT + ROW_NAME, y, &it.heading());
 }

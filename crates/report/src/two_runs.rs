@@ -1,7 +1,7 @@
-//! Two runs held against each other, for a terminal, a text or a program.
+//! The comparison of two runs for a terminal, a text or a program.
 
 use bakeoff_analysis::{
-    Contrast, Document, GateVerdict, RatioIs, SetUp, SharedCell, TwoRuns, Verdict,
+    Contrast, Document, GateVerdict, RatioBound, RunComparison, SetupChange, SharedCell, Verdict,
 };
 use bakeoff_results::{FigureOfMerit, Levels, Status, in_words};
 use serde::Serialize;
@@ -11,50 +11,45 @@ use crate::block::{
     ColumnKind, Headline, ReportBlock, ReportCell, ReportColumn, ReportRow, ReportTable, StyledText,
 };
 use crate::figures::NONE;
-use crate::layout::get;
-use crate::{Error, Options, Result, markdown, term, verdict, words};
+use crate::layout::level_or_empty;
+use crate::{Error, Options, Result, render_blocks, verdict, words};
 
-/// The formats that two runs are shown in.
 pub const FORMATS: [&str; 4] = ["term", "text", "md", "json"];
 
-/// So many cells are named in a sentence.
 const NAMED: usize = 5;
 
-/// One of the two runs.
 #[derive(Clone, Copy)]
-pub struct Side<'a> {
-    /// Its folder, as it was named.
+pub struct ComparedRun<'a> {
     pub folder: &'a str,
-    /// What it found.
     pub document: &'a Document,
 }
 
-/// What the second of two runs says of the first, in one of the [`FORMATS`]. With a limit, a share by
-/// which the second may be slower, it says what is worse.
-///
-/// # Errors
-/// [`Error::UnknownFormat`]; [`Error::Json`].
+/// The result of the second run against the first. `limit` is the share by which it may be slower:
+/// then the report says what is worse.
 pub fn two_runs(
-    runs: [Side<'_>; 2],
-    found: &TwoRuns,
+    runs: [ComparedRun<'_>; 2],
+    found: &RunComparison,
     limit: Option<f64>,
     format: &str,
     options: &Options,
 ) -> Result<String> {
     let title = format!("{} against {}", runs[1].folder, runs[0].folder);
     match format {
-        "term" => Ok(term::of_blocks(&title, blocks(runs, found, limit), options)),
-        "text" => Ok(term::of_blocks(&title, blocks(runs, found, limit), &term::plain(options))),
-        "md" => Ok(markdown::of_blocks(&title, &blocks(runs, found, limit))),
-        "json" => json(runs, found, limit),
-        _ => Err(Error::UnknownFormat { format: format.to_owned(), known: FORMATS.join(", ") }),
+        "json" => write_json(runs, found, limit),
+        _ if FORMATS.contains(&format) => {
+            render_blocks(&title, build_blocks(runs, found, limit), format, options)
+        }
+        _ => Err(Error::unknown_format(format, &FORMATS)),
     }
 }
 
-/// The set-up first, then the figures, then what follows.
-fn blocks(runs: [Side<'_>; 2], found: &TwoRuns, limit: Option<f64>) -> Vec<ReportBlock> {
+fn build_blocks(
+    runs: [ComparedRun<'_>; 2],
+    found: &RunComparison,
+    limit: Option<f64>,
+) -> Vec<ReportBlock> {
     let mut blocks = vec![
-        ReportBlock::Facts(facts(runs)),
+        ReportBlock::Facts(list_facts(runs)),
         ReportBlock::Heading("What differs in set-up".into()),
     ];
     blocks.push(match found.set_up.is_empty() {
@@ -65,7 +60,7 @@ fn blocks(runs: [Side<'_>; 2], found: &TwoRuns, limit: Option<f64>) -> Vec<Repor
     });
     if !found.shared.is_empty() {
         blocks.push(ReportBlock::Heading("After against before".into()));
-        blocks.push(ReportBlock::Table(shared(runs, &found.shared)));
+        blocks.push(ReportBlock::Table(build_shared(runs, &found.shared)));
     }
     let lists = [
         ("No longer keeps up with its rate", &found.fell_behind),
@@ -80,38 +75,40 @@ fn blocks(runs: [Side<'_>; 2], found: &TwoRuns, limit: Option<f64>) -> Vec<Repor
     ];
     let told = lists.into_iter().filter(|(_, cells)| !cells.is_empty());
     let told: Vec<(String, String)> =
-        told.map(|(what, cells)| (what.to_owned(), named(cells))).collect();
+        told.map(|(what, cells)| (what.to_owned(), name_cells(cells))).collect();
     if !told.is_empty() {
         blocks.push(ReportBlock::Heading("What has no ratio".into()));
         blocks.push(ReportBlock::Facts(told));
     }
-    blocks.push(ReportBlock::Headline(headline(found, limit)));
+    blocks.push(ReportBlock::Headline(build_headline(found, limit)));
     blocks
 }
 
-/// What either run is.
-fn facts(runs: [Side<'_>; 2]) -> Vec<(String, String)> {
-    let of = |(name, side): (&str, Side<'_>)| {
-        let Side { folder, document } = side;
+fn list_facts(runs: [ComparedRun<'_>; 2]) -> Vec<(String, String)> {
+    let of = |(name, side): (&str, ComparedRun<'_>)| {
+        let ComparedRun { folder, document } = side;
         let run = &document.run.run;
         let trials = document.trials.iter().filter(|trial| trial.valid).count();
-        let (trials, warnings) =
-            (words::many(trials, "trial"), words::many(document.warnings.len(), "warning"));
+        let (trials, warnings) = (
+            words::count_nouns(trials, "trial"),
+            words::count_nouns(document.warnings.len(), "warning"),
+        );
         let state = if document.run.status == Status::Finished { "" } else { ", not finished" };
-        let (version, started) = (&run.version, words::date(run.started_s));
+        let (version, started) = (&run.version, words::format_date(run.started_s));
         let fact = format!("{folder}, bakeoff {version}, {started}, {trials}, {warnings}{state}");
         (name.to_owned(), fact)
     };
     ["before", "after"].into_iter().zip(runs).map(of).collect()
 }
 
-fn set_up(differences: &[SetUp]) -> ReportTable {
+fn set_up(differences: &[SetupChange]) -> ReportTable {
     let value = |value: &Option<String>| match value.as_deref() {
         None | Some("") => NONE.to_owned(),
         Some(value) => value.to_owned(),
     };
-    let row =
-        |it: &SetUp| ReportRow::from_cells([it.what.clone(), value(&it.before), value(&it.after)]);
+    let row = |it: &SetupChange| {
+        ReportRow::from_cells([it.what.clone(), value(&it.before), value(&it.after)])
+    };
     ReportTable {
         columns: vec![
             ReportColumn::new(ColumnKind::Name, "what"),
@@ -123,15 +120,13 @@ fn set_up(differences: &[SetUp]) -> ReportTable {
     }
 }
 
-/// The figure of merit of a comparison.
-fn merit(it: &SharedCell) -> FigureOfMerit {
+fn find_merit(it: &SharedCell) -> FigureOfMerit {
     FigureOfMerit::of_metric(&it.comparison.metric).unwrap_or(FigureOfMerit::Time)
 }
 
-/// A row for each cell and operation that both runs have.
-fn shared(runs: [Side<'_>; 2], all: &[SharedCell]) -> ReportTable {
-    let factors = varying(runs[0].document, all);
-    let named = factors.iter().map(|factor| ReportColumn::new(ColumnKind::Condition, *factor));
+fn build_shared(runs: [ComparedRun<'_>; 2], all: &[SharedCell]) -> ReportTable {
+    let factors = varying_factors(runs[0].document, all);
+    let named = ReportColumn::from_factors(&factors);
     let columns = [
         ReportColumn::new(ColumnKind::Name, "operation"),
         ReportColumn::new(ColumnKind::Number, "before"),
@@ -142,28 +137,28 @@ fn shared(runs: [Side<'_>; 2], all: &[SharedCell]) -> ReportTable {
         ReportColumn::new(ColumnKind::Verdict, "verdict"),
     ];
     let row = |it: &SharedCell| {
-        let levels =
-            factors.iter().map(|factor| ReportCell::from(get(&it.comparison.levels, factor)));
-        ReportRow::from_cells(levels.chain(cells(it)))
+        let levels = factors
+            .iter()
+            .map(|factor| ReportCell::from(level_or_empty(&it.comparison.levels, factor)));
+        ReportRow::from_cells(levels.chain(format_cells(it)))
     };
     let held_back = all.iter().filter(|it| it.comparison.is_held_back());
     let over = held_back.map(|it| it.comparison.adjusted_over).max();
     ReportTable {
-        caption: caption(runs, all).into(),
+        caption: build_caption(runs, all).into(),
         columns: named.chain(columns).collect(),
         rows: all.iter().map(row).collect(),
-        note: over.map(|over| verdict::explained(Some(over))),
+        note: over.map(|over| verdict::explain_mark(Some(over))),
         ..ReportTable::default()
     }
 }
 
-/// Whether trials of a run are of several machines.
-fn is_on_several(side: &Side<'_>) -> bool {
+fn is_on_several(side: &ComparedRun<'_>) -> bool {
     side.document.machines.as_ref().is_some_and(|found| found.machines.len() > 1)
 }
 
-fn caption(runs: [Side<'_>; 2], all: &[SharedCell]) -> String {
-    let rates = all.iter().filter(|it| merit(it).is_rate()).count();
+fn build_caption(runs: [ComparedRun<'_>; 2], all: &[SharedCell]) -> String {
+    let rates = all.iter().filter(|it| find_merit(it).is_rate()).count();
     let reads = match rates {
         0 => "of a time; above 1, it takes longer after",
         _ if rates == all.len() => "of a rate; above 1, it is faster after",
@@ -182,11 +177,11 @@ fn caption(runs: [Side<'_>; 2], all: &[SharedCell]) -> String {
     )
 }
 
-/// The factors whose levels differ among the cells, in the plan's order; else the compared one.
-fn varying<'a>(document: &'a Document, all: &[SharedCell]) -> Vec<&'a str> {
+/// In the plan's order; the compared factor where none differs.
+fn varying_factors<'a>(document: &'a Document, all: &[SharedCell]) -> Vec<&'a str> {
     let run = &document.run.run;
     let differs = |factor: &&str| {
-        let mut levels = all.iter().map(|it| get(&it.comparison.levels, factor));
+        let mut levels = all.iter().map(|it| level_or_empty(&it.comparison.levels, factor));
         let first = levels.next();
         levels.any(|level| Some(level) != first)
     };
@@ -195,23 +190,22 @@ fn varying<'a>(document: &'a Document, all: &[SharedCell]) -> Vec<&'a str> {
     if factors.is_empty() { vec![run.compare.as_str()] } else { factors }
 }
 
-/// What a row says after its levels.
-fn cells(it: &SharedCell) -> [ReportCell; 7] {
+fn format_cells(it: &SharedCell) -> [ReportCell; 7] {
     let comparison = &it.comparison;
-    let contrast = Contrast::shown(comparison);
-    let figure = |value, is_bound| MeritAmount { merit: merit(it), value, is_bound }.text();
-    // Of a ratio that says nothing either figure may be cut off.
+    let contrast = Contrast::from_shown_comparison(comparison);
+    let figure = |value, is_bound| MeritAmount { merit: find_merit(it), value, is_bound }.text();
+    // For a ratio without meaning, either figure may be cut off.
     let is = comparison.ratio_is;
     let ratio = contrast.map(|it| words::ratio_or_bound(it.ratio, it.is));
-    let interval = contrast.and_then(|it| words::ends(it.ends, it.is, it.blocks));
+    let interval = contrast.and_then(|it| words::format_ends(it.ends, it.is, it.blocks));
     let verdict = match comparison.is_held_back() {
-        true => verdict::marked(comparison.verdict),
+        true => verdict::mark_verdict(comparison.verdict),
         false => comparison.verdict.word().to_owned(),
     };
     [
         comparison.operation.clone().into(),
-        figure(it.before, matches!(is, Some(RatioIs::AtMost) | None)).into(),
-        figure(it.after, matches!(is, Some(RatioIs::AtLeast) | None)).into(),
+        figure(it.before, matches!(is, Some(RatioBound::AtMost) | None)).into(),
+        figure(it.after, matches!(is, Some(RatioBound::AtLeast) | None)).into(),
         ratio.unwrap_or_else(|| NONE.into()).into(),
         interval.unwrap_or_else(|| NONE.into()).into(),
         format!("{}, {}", it.trials[0], it.trials[1]).into(),
@@ -219,8 +213,7 @@ fn cells(it: &SharedCell) -> [ReportCell; 7] {
     ]
 }
 
-/// Some cells in words, and how many more there are.
-fn named(cells: &[Levels]) -> String {
+fn name_cells(cells: &[Levels]) -> String {
     let mut texts: Vec<String> = cells.iter().take(NAMED).map(in_words).collect();
     if cells.len() > NAMED {
         texts.push(format!("{} more", cells.len() - NAMED));
@@ -228,14 +221,13 @@ fn named(cells: &[Levels]) -> String {
     texts.join("; ")
 }
 
-/// What follows, in a sentence.
-fn headline(found: &TwoRuns, limit: Option<f64>) -> Headline {
-    let all = words::many(found.shared.len(), "comparison");
+fn build_headline(found: &RunComparison, limit: Option<f64>) -> Headline {
+    let all = words::count_nouns(found.shared.len(), "comparison");
     let count =
         |word: Verdict| found.shared.iter().filter(|it| it.comparison.verdict == word).count();
     let decided = found.shared.iter().filter(|it| it.is_decided()).count();
     let voided = count(Verdict::Void);
-    let void = void(found);
+    let void = name_void(found);
     let tally = format!(
         "Of {all}: {} slower, {} faster, {} the same, {} not decided.{void}",
         count(Verdict::Slower),
@@ -245,9 +237,9 @@ fn headline(found: &TwoRuns, limit: Option<f64>) -> Headline {
     );
     let (broken, sentence) = match limit.map(|limit| (limit, found.gate(limit))) {
         None => (String::new(), tally),
-        Some((limit, GateVerdict::Worse)) => (worse(found, limit), tally),
+        Some((limit, GateVerdict::Worse)) => (name_worse(found, limit), tally),
         Some((limit, GateVerdict::Passed)) => {
-            let limit = percent(limit);
+            let limit = format_percent(limit);
             (String::new(), format!("Nothing is shown to be slower by more than {limit}. {tally}"))
         }
         Some((_, GateVerdict::Undecided)) => {
@@ -267,8 +259,8 @@ fn headline(found: &TwoRuns, limit: Option<f64>) -> Headline {
     }
 }
 
-/// What is void, by name: it is neither slower nor faster, however far apart it is.
-fn void(found: &TwoRuns) -> String {
+/// Void comparisons are neither slower nor faster, however far apart.
+fn name_void(found: &RunComparison) -> String {
     let is_void = |it: &&SharedCell| it.comparison.verdict == Verdict::Void;
     let void: Vec<&SharedCell> = found.shared.iter().filter(is_void).collect();
     let of = |it: &&SharedCell| {
@@ -288,18 +280,18 @@ fn void(found: &TwoRuns) -> String {
     }
 }
 
-/// A limit as it was given: `10 %`, `7.5 %`.
-fn percent(share: f64) -> String {
+/// `10 %`, `7.5 %`.
+fn format_percent(share: f64) -> String {
     format!("{} %", (share * 1e4).round() / 100.0)
 }
 
-/// What is worse than a limit, by name.
-fn worse(found: &TwoRuns, limit: f64) -> String {
+fn name_worse(found: &RunComparison, limit: f64) -> String {
     let slower: Vec<&SharedCell> = found.shared.iter().filter(|it| it.is_worse(limit)).collect();
     let of = |it: &&SharedCell| {
         let SharedCell { comparison, .. } = it;
-        let is = comparison.ratio_is.unwrap_or(RatioIs::Exact);
-        let ratio = comparison.ratio.map(|ratio| words::times(ratio, is)).unwrap_or_default();
+        let is = comparison.ratio_is.unwrap_or(RatioBound::Exact);
+        let ratio =
+            comparison.ratio.map(|ratio| words::format_times(ratio, is)).unwrap_or_default();
         let (operation, cell) = (&comparison.operation, in_words(&comparison.levels));
         format!("{operation} in {cell} takes {ratio} times as long")
     };
@@ -308,30 +300,27 @@ fn worse(found: &TwoRuns, limit: f64) -> String {
         texts.push(format!("{} more", slower.len() - NAMED));
     }
     if !found.fell_behind.is_empty() {
-        texts.push(format!("no longer keeps up with its rate: {}", named(&found.fell_behind)));
+        texts.push(format!("no longer keeps up with its rate: {}", name_cells(&found.fell_behind)));
     }
     if !found.hung.is_empty() {
-        texts.push(format!("does not end an operation: {}", named(&found.hung)));
+        texts.push(format!("does not end an operation: {}", name_cells(&found.hung)));
     }
-    format!("Worse by more than {}: {}.", percent(limit), texts.join("; "))
+    format!("Worse by more than {}: {}.", format_percent(limit), texts.join("; "))
 }
 
-/// The version of the JSON's form.
 const SCHEMA: u32 = 2;
 
-/// What JSON says of two runs.
 #[derive(Serialize)]
-struct TwoRunsJson<'a> {
+struct RunComparisonJson<'a> {
     schema: u32,
     before: RunJson<'a>,
     after: RunJson<'a>,
     limit: Option<f64>,
     gate: Option<GateVerdict>,
     #[serde(flatten)]
-    found: &'a TwoRuns,
+    found: &'a RunComparison,
 }
 
-/// What JSON says of either run.
 #[derive(Serialize)]
 struct RunJson<'a> {
     folder: &'a str,
@@ -340,12 +329,16 @@ struct RunJson<'a> {
     started_s: f64,
 }
 
-fn json(runs: [Side<'_>; 2], found: &TwoRuns, limit: Option<f64>) -> Result<String> {
-    let [before, after] = runs.map(|Side { folder, document }| {
+fn write_json(
+    runs: [ComparedRun<'_>; 2],
+    found: &RunComparison,
+    limit: Option<f64>,
+) -> Result<String> {
+    let [before, after] = runs.map(|ComparedRun { folder, document }| {
         let run = &document.run.run;
         RunJson { folder, name: &run.name, version: &run.version, started_s: run.started_s }
     });
     let gate = limit.map(|limit| found.gate(limit));
-    let written = TwoRunsJson { schema: SCHEMA, before, after, limit, gate, found };
+    let written = RunComparisonJson { schema: SCHEMA, before, after, limit, gate, found };
     Ok(serde_json::to_string_pretty(&written)? + "\n")
 }

@@ -1,10 +1,10 @@
-//! Numbers and levels as a reader says them: three significant digits, units of the size at hand.
+//! Formats numbers and levels for readers: three significant digits, units that fit.
 
-use bakeoff_analysis::RatioIs;
-use bakeoff_results::Run;
+use bakeoff_analysis::RatioBound;
+use bakeoff_results::{OwnFactor, Run};
 
-/// A number with three significant digits, and no more than the integer part needs.
-pub fn digits(value: f64) -> String {
+/// Three significant digits, and no more than the integer part needs.
+pub fn format_digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value:.0}");
     }
@@ -12,11 +12,11 @@ pub fn digits(value: f64) -> String {
     let rounded: f64 = format!("{value:.2e}").parse().unwrap_or(value);
     let magnitude = rounded.abs().log10().floor() as i32;
     let decimals = (2 - magnitude).clamp(0, 9) as usize;
-    grouped(&format!("{rounded:.decimals$}"))
+    group_digits(&format!("{rounded:.decimals$}"))
 }
 
-/// Thousands set apart by a narrow space that doesn't break, from five digits on.
-fn grouped(number: &str) -> String {
+/// A narrow space that doesn't break separates groups, from five digits on.
+fn group_digits(number: &str) -> String {
     let (whole, rest) = number.split_at(number.find('.').unwrap_or(number.len()));
     if whole.trim_start_matches('-').len() < 5 {
         return number.into();
@@ -31,18 +31,15 @@ fn grouped(number: &str) -> String {
     out + rest
 }
 
-/// A whole number with its thousands set apart.
-pub fn count(value: u64) -> String {
-    grouped(&value.to_string())
+pub fn format_count(value: u64) -> String {
+    group_digits(&value.to_string())
 }
 
-/// Seconds in the unit that suits them.
-pub fn seconds(value: f64) -> String {
+pub fn format_seconds(value: f64) -> String {
     let (scale, unit) = second_unit(value);
-    format!("{} {unit}", digits(value * scale))
+    format!("{} {unit}", format_digits(value * scale))
 }
 
-/// What to multiply seconds of this size with, and the unit that they are then in.
 pub fn second_unit(value: f64) -> (f64, &'static str) {
     // Half of the last digit below a unit rounds up into it.
     match value.abs() {
@@ -54,22 +51,21 @@ pub fn second_unit(value: f64) -> (f64, &'static str) {
     }
 }
 
-/// Bytes in decimal units: 1 MB is 10^6 bytes.
-pub fn bytes(value: u64) -> String {
+/// 1 MB is 10^6 bytes.
+pub fn format_bytes(value: u64) -> String {
     let (scale, unit) = byte_unit(value as f64);
     match unit {
         "bytes" => format!("{value} bytes"),
-        _ => format!("{} {unit}", digits(value as f64 * scale)),
+        _ => format!("{} {unit}", format_digits(value as f64 * scale)),
     }
 }
 
-/// Bytes that need not be whole, as a mean: "0.25 bytes", "4.10 kB".
+/// A mean may be a fraction: "0.25 bytes", "4.10 kB".
 pub fn mean_bytes(value: f64) -> String {
     let (scale, unit) = byte_unit(value);
-    format!("{} {unit}", digits(value * scale))
+    format!("{} {unit}", format_digits(value * scale))
 }
 
-/// What to multiply bytes of this size with, and the unit that they are then in.
 pub fn byte_unit(value: f64) -> (f64, &'static str) {
     match value {
         v if v >= 0.9995e12 => (1e-12, "TB"),
@@ -80,19 +76,19 @@ pub fn byte_unit(value: f64) -> (f64, &'static str) {
     }
 }
 
-/// A ratio: at most two digits after the point, and powers of ten where it is far from 1.
-pub fn ratio(value: f64) -> String {
+/// At most two digits after the point; powers of ten far from 1.
+pub fn format_ratio(value: f64) -> String {
     match value {
         v if (0.01..9.995).contains(&v) => format!("{v:.2}"),
-        v if (9.995..1e5).contains(&v) => digits(v),
+        v if (9.995..1e5).contains(&v) => format_digits(v),
         v => format!("{v:.1e}"),
     }
 }
 
-/// A ratio that was published as a range, in the digits that this has: "6–7", "3.5–4".
+/// In the digits of the publication: "6–7", "3.5–4".
 pub fn ratio_range(low: f64, high: f64) -> String {
     let short = |value: f64| {
-        let text = ratio(value);
+        let text = format_ratio(value);
         match text.contains('.') && !text.contains('e') {
             true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
             false => text,
@@ -101,54 +97,48 @@ pub fn ratio_range(low: f64, high: f64) -> String {
     format!("{}–{}", short(low), short(high))
 }
 
-/// A ratio that may be a bound, for a table.
-pub fn ratio_or_bound(value: f64, is: RatioIs) -> String {
+pub fn ratio_or_bound(value: f64, is: RatioBound) -> String {
     let sign = match is {
-        RatioIs::Exact => "",
-        RatioIs::AtLeast => "≥ ",
-        RatioIs::AtMost => "≤ ",
+        RatioBound::Exact => "",
+        RatioBound::AtLeast => "≥ ",
+        RatioBound::AtMost => "≤ ",
     };
-    format!("{sign}{}", ratio(value))
+    format!("{sign}{}", format_ratio(value))
 }
 
-/// A ratio that may be a bound, before "times".
-pub fn times(value: f64, is: RatioIs) -> String {
+pub fn format_times(value: f64, is: RatioBound) -> String {
     let words = match is {
-        RatioIs::Exact => "",
-        RatioIs::AtLeast => "at least ",
-        RatioIs::AtMost => "at most ",
+        RatioBound::Exact => "",
+        RatioBound::AtLeast => "at least ",
+        RatioBound::AtMost => "at most ",
     };
-    format!("{words}{}", ratio(value))
+    format!("{words}{}", format_ratio(value))
 }
 
-/// A ratio with two significant figures, for a sentence: what a reader remembers of it.
-pub fn two(value: f64) -> String {
-    figures(value, 2, f64::round)
+pub fn format_two(value: f64) -> String {
+    format_figures(value, 2, f64::round)
 }
 
-/// The ends of an interval with two significant figures each, rounded outward: "1.2–1.6". Just above 1 they have
-/// three, "1.07–1.6": on which side of 1 an end lies must not be rounded away.
-pub fn outward((low, high): (f64, f64)) -> String {
-    format!("{}–{}", below(low), above(high))
+/// Two significant figures, rounded outward: "1.2–1.6". Just above 1 they have three, "1.07–1.6":
+/// the side of 1 must not be rounded away.
+pub fn round_outward((low, high): (f64, f64)) -> String {
+    format!("{}–{}", round_below(low), round_above(high))
 }
 
-/// The number of so many figures as an end has that is next below.
-pub fn below(value: f64) -> String {
-    figures(value, of_an_end(value), |number| (number + 1e-9).floor())
+pub fn round_below(value: f64) -> String {
+    format_figures(value, of_an_end(value), |number| (number + 1e-9).floor())
 }
 
-/// The same next above.
-pub fn above(value: f64) -> String {
-    figures(value, of_an_end(value), |number| (number - 1e-9).ceil())
+pub fn round_above(value: f64) -> String {
+    format_figures(value, of_an_end(value), |number| (number - 1e-9).ceil())
 }
 
-/// How many significant figures the end of an interval has.
+/// Significant figures of an interval's end.
 fn of_an_end(value: f64) -> i32 {
     if (1.0..1.1).contains(&value) { 3 } else { 2 }
 }
 
-/// A number with so many significant figures.
-fn figures(value: f64, significant: i32, round: impl Fn(f64) -> f64) -> String {
+fn format_figures(value: f64, significant: i32, round: impl Fn(f64) -> f64) -> String {
     if !(1e-3..1e6).contains(&value) {
         return format!("{value:.1e}");
     }
@@ -157,75 +147,73 @@ fn figures(value: f64, significant: i32, round: impl Fn(f64) -> f64) -> String {
     let number = round(value / unit) * unit;
     // 9.96 becomes 10, which has no digit after the point.
     let decimals = (more - (number * (1.0 + 1e-12)).log10().floor() as i32).max(0) as usize;
-    grouped(&format!("{number:.decimals$}"))
+    group_digits(&format!("{number:.decimals$}"))
 }
 
-/// What stands before a time that is a lower bound, in tables and charts.
 pub const OVER: &str = "> ";
 
-/// What stands before a rate that is an upper bound, in tables and charts.
 pub const UNDER: &str = "< ";
 
-/// Seconds, or that it took longer.
 pub fn seconds_or_more(value: f64, cut_off: bool) -> String {
-    format!("{}{}", if cut_off { OVER } else { "" }, seconds(value))
+    format!("{}{}", if cut_off { OVER } else { "" }, format_seconds(value))
 }
 
-/// What stands for an interval that is too wide to be of use.
 pub const WIDE: &str = "wide";
 
-/// How many times the middle of an interval its end may be.
+/// An end may be this many times the middle.
 pub const USEFUL: f64 = 10.0;
 
-/// Whether an interval of ratios reaches more than tenfold to either side of its middle: two
-/// numbers then say less than that.
+/// More than tenfold to either side of the middle: two numbers say less than that.
 fn is_wide((low, high): (f64, f64)) -> bool {
     high / low > USEFUL * USEFUL
 }
 
 /// "1.90 to 2.40", or that it is wide.
-pub fn interval((low, high): (f64, f64)) -> String {
+pub fn format_interval((low, high): (f64, f64)) -> String {
     if is_wide((low, high)) {
         return WIDE.into();
     }
-    format!("{} to {}", ratio(low), ratio(high))
+    format!("{} to {}", format_ratio(low), format_ratio(high))
 }
 
-/// The interval of a ratio that may be a bound, of which one end is then open; `None` where there is
-/// none. Two pairs far apart can have an end beyond all numbers.
-pub fn ends(ends: (Option<f64>, Option<f64>), is: RatioIs, blocks: u32) -> Option<String> {
+/// A bound's interval has one open end. Two pairs far apart can have an end beyond all numbers.
+pub fn format_ends(
+    ends: (Option<f64>, Option<f64>),
+    is: RatioBound,
+    blocks: u32,
+) -> Option<String> {
     match (is, ends) {
-        (RatioIs::AtLeast, (Some(low), _)) => Some(format!("from {}", ratio(low))),
-        (RatioIs::AtMost, (_, Some(high))) => Some(format!("up to {}", ratio(high))),
-        (_, (Some(low), Some(high))) => Some(interval((low, high))),
+        (RatioBound::AtLeast, (Some(low), _)) => Some(format!("from {}", format_ratio(low))),
+        (RatioBound::AtMost, (_, Some(high))) => Some(format!("up to {}", format_ratio(high))),
+        (_, (Some(low), Some(high))) => Some(format_interval((low, high))),
         _ if blocks > 1 => Some(WIDE.into()),
         _ => None,
     }
 }
 
-/// A share of one as per cent, whole unless it is below ten.
-pub fn percent(share: f64) -> String {
+/// Whole, unless it is below ten.
+pub fn format_percent(share: f64) -> String {
     let value = share * 100.0;
-    if value < 9.95 { format!("{value:.1} %") } else { grouped(&format!("{value:.0}")) + " %" }
+    if value < 9.95 { format!("{value:.1} %") } else { group_digits(&format!("{value:.0}")) + " %" }
 }
 
 /// `1 block`, `2 blocks`: the noun takes an s.
-pub fn many(number: usize, noun: &str) -> String {
+pub fn count_nouns(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", count(number as u64))
+    format!("{} {noun}{plural}", format_count(number as u64))
 }
 
-/// "90 power cuts (180 images of the disk)": an image is what is judged, and of one cut there may be several.
-pub fn cuts(cuts: u64, images: u64) -> String {
-    let told = many(cuts as usize, "power cut");
+/// "90 power cuts (180 images of the disk)": images are judged, and one cut may have several.
+pub fn count_cuts(cuts: u64, images: u64) -> String {
+    let told = count_nouns(cuts as usize, "power cut");
     if cuts == images {
         return told;
     }
-    format!("{told} ({} of the disk)", many(images as usize, "image"))
+    format!("{told} ({} of the disk)", count_nouns(images as usize, "image"))
 }
 
 /// `a`, `a and b`, `a, b and c`.
-pub fn list<S: AsRef<str>>(items: &[S]) -> String {
+pub fn join_list<S: AsRef<str>>(items: &[S]) -> String {
     match items {
         [] => String::new(),
         [one] => one.as_ref().into(),
@@ -236,46 +224,50 @@ pub fn list<S: AsRef<str>>(items: &[S]) -> String {
     }
 }
 
-/// The text with a capital at its start.
-pub fn capital(text: &str) -> String {
+pub fn capitalize(text: &str) -> String {
     let mut rest = text.chars();
     rest.next().map_or(String::new(), |first| first.to_uppercase().to_string() + rest.as_str())
 }
 
-/// A level of a factor as it stands in a sentence, after "with".
-pub fn level(factor: &str, level: &str) -> String {
-    match (factor, level) {
-        ("engine" | "operation", _) => level.into(),
-        ("clients", "1") => "1 client".into(),
-        ("clients", _) => format!("{level} clients"),
-        ("neighbours", "0") => "no neighbours".into(),
-        ("neighbours", "x1") => "1 neighbour".into(),
-        ("neighbours", _) if level.ends_with('%') => {
+/// Follows "with".
+pub fn phrase_level(factor: &str, level: &str) -> String {
+    match (OwnFactor::from_name(factor), level) {
+        (Some(OwnFactor::Engine), _) => level.into(),
+        (None, _) if factor == "operation" => level.into(),
+        (Some(OwnFactor::Clients), "1") => "1 client".into(),
+        (Some(OwnFactor::Clients), _) => format!("{level} clients"),
+        (Some(OwnFactor::Neighbours), "0") => "no neighbours".into(),
+        (Some(OwnFactor::Neighbours), "x1") => "1 neighbour".into(),
+        (Some(OwnFactor::Neighbours), _) if level.ends_with('%') => {
             format!("neighbours at {} %", level.trim_end_matches('%').trim())
         }
-        ("neighbours", _) => format!("{} neighbours", level.trim_start_matches('x')),
-        ("cpus", "1") => "1 processor".into(),
-        ("cpus", _) => format!("{level} processors"),
-        ("durability" | "memory" | "state", _) => format!("{level} {factor}"),
+        (Some(OwnFactor::Neighbours), _) => {
+            format!("{} neighbours", level.trim_start_matches('x'))
+        }
+        (Some(OwnFactor::Cpus), "1") => "1 processor".into(),
+        (Some(OwnFactor::Cpus), _) => format!("{level} processors"),
+        (Some(OwnFactor::Durability | OwnFactor::Memory | OwnFactor::State), _) => {
+            format!("{level} {factor}")
+        }
         _ => format!("{factor} {level}"),
     }
 }
 
-/// A level of the compared factor as a subject: an engine goes by its name.
-pub fn contender(factor: &str, level: &str) -> String {
-    if factor == "engine" { level.into() } else { format!("{factor} {level}") }
+/// An engine needs only its name.
+pub fn name_contender(factor: &str, level: &str) -> String {
+    if factor == OwnFactor::Engine { level.into() } else { format!("{factor} {level}") }
 }
 
-/// A time in seconds since 1970 as a date and a time of day in UTC, to the minute.
-pub fn date(seconds: f64) -> String {
+/// In UTC, to the minute.
+pub fn format_date(seconds: f64) -> String {
     let minutes = (seconds / 60.0).floor() as i64;
     let (days, minute) = (minutes.div_euclid(1440), minutes.rem_euclid(1440));
-    let (year, month, day) = civil(days);
+    let (year, month, day) = date_of_day(days);
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", minute / 60, minute % 60)
 }
 
-/// The date of a day since 1970-01-01: Howard Hinnant's `civil_from_days`.
-fn civil(days: i64) -> (i64, i64, i64) {
+/// Howard Hinnant's `civil_from_days`.
+fn date_of_day(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);
@@ -288,20 +280,19 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
-/// How long the clients of a trial run.
 pub fn trial_lasts(run: &Run) -> String {
-    let time = span(run.seconds);
+    let time = format_span(run.seconds);
     match run.operations_each {
         None => format!("for {time}"),
         Some(each) => format!("until {each} of each operation have ended, for {time} at most"),
     }
 }
 
-/// A span of seconds as a reader says it: seconds, minutes, or hours and minutes.
-pub fn span(seconds: f64) -> String {
+/// In seconds, minutes, or hours and minutes.
+pub fn format_span(seconds: f64) -> String {
     let whole = seconds.max(0.0).round() as u64;
     match whole {
-        // The length of short trials is given in tenths.
+        // Short trials are given in tenths.
         0..=9 => format!("{} s", (seconds.max(0.0) * 10.0).round() / 10.0),
         10..=119 => format!("{whole} s"),
         120..=7199 => format!("{} min", (whole + 30) / 60),
@@ -335,7 +326,7 @@ mod tests {
             (75.0, "75.0 s"),
             (123_456.0, "123\u{202f}000 s"),
         ] {
-            assert_eq!(seconds(value), text);
+            assert_eq!(format_seconds(value), text);
         }
     }
 
@@ -349,13 +340,13 @@ mod tests {
             (123.0, "120"),
             (1.0, "1.0"),
         ] {
-            assert_eq!(two(value), text);
+            assert_eq!(format_two(value), text);
         }
-        assert_eq!(outward((1.19, 1.61)), "1.1–1.7");
-        assert_eq!(outward((1.2, 1.6)), "1.2–1.6");
-        assert_eq!(outward((0.984, 10.1)), "0.98–11");
-        assert_eq!(outward((1.078, 1.69)), "1.07–1.7");
-        assert_eq!((two(2e7), two(f64::INFINITY)), ("2.0e7".into(), "inf".into()));
+        assert_eq!(round_outward((1.19, 1.61)), "1.1–1.7");
+        assert_eq!(round_outward((1.2, 1.6)), "1.2–1.6");
+        assert_eq!(round_outward((0.984, 10.1)), "0.98–11");
+        assert_eq!(round_outward((1.078, 1.69)), "1.07–1.7");
+        assert_eq!((format_two(2e7), format_two(f64::INFINITY)), ("2.0e7".into(), "inf".into()));
     }
 
     #[test]
@@ -367,39 +358,39 @@ mod tests {
             (0.998, "100 %"),
             (12.34, "1234 %"),
         ] {
-            assert_eq!(percent(share), text);
+            assert_eq!(format_percent(share), text);
         }
     }
 
     #[test]
     fn sizes_are_decimal() {
-        assert_eq!(bytes(0), "0 bytes");
-        assert_eq!(bytes(999), "999 bytes");
-        assert_eq!(bytes(1_000_000), "1.00 MB");
-        assert_eq!(bytes(999_999_999), "1.00 GB");
-        assert_eq!(bytes(52_428_800), "52.4 MB");
+        assert_eq!(format_bytes(0), "0 bytes");
+        assert_eq!(format_bytes(999), "999 bytes");
+        assert_eq!(format_bytes(1_000_000), "1.00 MB");
+        assert_eq!(format_bytes(999_999_999), "1.00 GB");
+        assert_eq!(format_bytes(52_428_800), "52.4 MB");
     }
 
     #[test]
     fn dates_are_right_around_leap_days() {
-        assert_eq!(date(0.0), "1970-01-01 00:00 UTC");
-        assert_eq!(date(951_782_400.0), "2000-02-29 00:00 UTC");
-        assert_eq!(date(1_709_251_199.0), "2024-02-29 23:59 UTC");
-        assert_eq!(date(1_709_251_200.0), "2024-03-01 00:00 UTC");
+        assert_eq!(format_date(0.0), "1970-01-01 00:00 UTC");
+        assert_eq!(format_date(951_782_400.0), "2000-02-29 00:00 UTC");
+        assert_eq!(format_date(1_709_251_199.0), "2024-02-29 23:59 UTC");
+        assert_eq!(format_date(1_709_251_200.0), "2024-03-01 00:00 UTC");
     }
 
     #[test]
     fn levels_read_as_english() {
-        assert_eq!(level("clients", "1"), "1 client");
-        assert_eq!(level("neighbours", "25%"), "neighbours at 25 %");
-        assert_eq!(level("neighbours", "x4"), "4 neighbours");
-        assert_eq!(level("durability", "strict"), "strict durability");
-        assert_eq!(list(&["a", "b", "c"]), "a, b and c");
-        assert_eq!(many(1, "block"), "1 block");
-        assert_eq!(many(12_345, "trial"), "12\u{202f}345 trials");
-        assert_eq!(cuts(90, 180), "90 power cuts (180 images of the disk)");
+        assert_eq!(phrase_level("clients", "1"), "1 client");
+        assert_eq!(phrase_level("neighbours", "25%"), "neighbours at 25 %");
+        assert_eq!(phrase_level("neighbours", "x4"), "4 neighbours");
+        assert_eq!(phrase_level("durability", "strict"), "strict durability");
+        assert_eq!(join_list(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(count_nouns(1, "block"), "1 block");
+        assert_eq!(count_nouns(12_345, "trial"), "12\u{202f}345 trials");
+        assert_eq!(count_cuts(90, 180), "90 power cuts (180 images of the disk)");
         assert_eq!(
-            (cuts(1, 1), cuts(1, 0)),
+            (count_cuts(1, 1), count_cuts(1, 0)),
             ("1 power cut".into(), "1 power cut (0 images of the disk)".into())
         );
     }

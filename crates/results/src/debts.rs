@@ -1,20 +1,16 @@
-//! What a target owed over a trial, and when it paid, as it is kept: a row a series, whose points are
-//! JSON, so that SQLite's own functions read them.
+//! Debts over a trial: one row for each series, with points in JSON for SQLite's own functions.
 
 use rusqlite::{Connection, Row, Transaction};
 
-use crate::column::{ReadBudget, json, text, unreadable};
-use crate::error::TooMuch;
+use crate::column::{ReadBudget, read_json, read_text, reject_column};
+use crate::error::SizeLimitError;
 use crate::record::{Debts, OwedSeries, PaymentSeries};
 
-/// What a debt may be counted in.
 pub const UNITS: [&str; 5] = ["bytes", "pages", "rows", "transactions", "files"];
 
-/// The most series of a kind that a trial has.
 const MOST_SERIES: usize = 64;
 
-/// Why such debts can't be kept, or would not be read again; `None` where they can.
-pub(crate) fn unfit(debts: &Debts) -> Option<String> {
+pub(crate) fn explain_unfit(debts: &Debts) -> Option<String> {
     let Debts { owed, payments } = debts;
     let beyond = |limit: u64| i64::try_from(limit).is_err();
     let number = [owed.len(), payments.len()].map(check_number);
@@ -27,31 +23,29 @@ pub(crate) fn unfit(debts: &Debts) -> Option<String> {
     number.into_iter().chain(owed).chain(payments).find_map(Result::err)
 }
 
-/// Keeps the debts of a trial.
-pub(crate) fn insert(to: &Transaction, trial: i64, debts: &Debts) -> rusqlite::Result<()> {
+pub(crate) fn insert_debts(to: &Transaction, trial: i64, debts: &Debts) -> rusqlite::Result<()> {
     let mut owed = to.prepare_cached(
         "INSERT INTO owed (trial, position, name, unit, most, points)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
     for (position, series) in debts.owed.iter().enumerate() {
         let OwedSeries { name, unit, limit, points } = series;
-        owed.execute((trial, position, name, unit, limit, written(points)))?;
+        owed.execute((trial, position, name, unit, limit, format_points(points)))?;
     }
     let mut payment = to.prepare_cached(
         "INSERT INTO payment (trial, position, name, ended) VALUES (?1, ?2, ?3, ?4)",
     )?;
     for (position, series) in debts.payments.iter().enumerate() {
-        payment.execute((trial, position, &series.name, written(&series.ended)))?;
+        payment.execute((trial, position, &series.name, format_points(&series.ended)))?;
     }
     Ok(())
 }
 
-fn written(points: &[(f64, u64)]) -> String {
+fn format_points(points: &[(f64, u64)]) -> String {
     serde_json::to_string(points).expect("figures are plain data")
 }
 
-/// The debts of a trial. `left` is how much may still be read.
-pub(crate) fn read(
+pub(crate) fn read_debts(
     connection: &Connection,
     trial: i64,
     left: &mut ReadBudget,
@@ -62,32 +56,32 @@ pub(crate) fn read(
     let mut rows = sql.query([trial])?;
     let mut debts = Debts::default();
     while let Some(row) = rows.next()? {
-        left.take(row)?;
-        let unit = text(row, 2)?;
-        check_unit(&unit).map_err(|why| unreadable(2, why))?;
-        let (name, limit) = (text(row, 0)?, row.get(3)?);
-        debts.owed.push(OwedSeries { name, unit, limit, points: points(row)? });
+        left.take_row(row)?;
+        let unit = read_text(row, 2)?;
+        check_unit(&unit).map_err(|why| reject_column(2, why))?;
+        let (name, limit) = (read_text(row, 0)?, row.get(3)?);
+        debts.owed.push(OwedSeries { name, unit, limit, points: read_points(row)? });
         check_number(debts.owed.len()).map_err(too_much)?;
     }
     let mut sql = connection
         .prepare_cached("SELECT name, ended FROM payment WHERE trial = ?1 ORDER BY position")?;
     let mut rows = sql.query([trial])?;
     while let Some(row) = rows.next()? {
-        left.take(row)?;
-        debts.payments.push(PaymentSeries { name: text(row, 0)?, ended: points(row)? });
+        left.take_row(row)?;
+        debts.payments.push(PaymentSeries { name: read_text(row, 0)?, ended: read_points(row)? });
         check_number(debts.payments.len()).map_err(too_much)?;
     }
     Ok(debts)
 }
 
 fn too_much(why: String) -> rusqlite::Error {
-    unreadable(0, TooMuch(why))
+    reject_column(0, SizeLimitError(why))
 }
 
-/// The second column: times, each with a number.
-fn points(row: &Row) -> rusqlite::Result<Vec<(f64, u64)>> {
-    let points: Vec<(f64, u64)> = json(row, 1)?;
-    check_times(&points).map_err(|why| unreadable(1, why))?;
+/// Times with numbers, in the second column.
+fn read_points(row: &Row) -> rusqlite::Result<Vec<(f64, u64)>> {
+    let points: Vec<(f64, u64)> = read_json(row, 1)?;
+    check_times(&points).map_err(|why| reject_column(1, why))?;
     Ok(points)
 }
 
@@ -105,7 +99,6 @@ fn check_unit(unit: &str) -> Result<(), String> {
     }
 }
 
-/// Times are figures, and in order.
 fn check_times(points: &[(f64, u64)]) -> Result<(), String> {
     let mut before = f64::NEG_INFINITY;
     for &(at, _) in points {

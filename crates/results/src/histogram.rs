@@ -1,50 +1,35 @@
-//! Histograms on their way: as JSON between processes, as bytes in the database. All are of
-//! nanoseconds, keep three significant digits, and grow with what is put in.
+//! Histograms as JSON between processes, as bytes in the database: nanoseconds, three digits,
+//! growing.
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer as V2Deserializer, Serializer as _, V2Serializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// The significant digits that are kept.
 const DIGITS: u8 = 3;
 
-/// An empty histogram, as all of a trial's are.
-pub fn empty() -> Histogram<u64> {
+pub fn new_histogram() -> Histogram<u64> {
     Histogram::new(DIGITS).expect("three is a number of digits that a histogram can have")
 }
 
-/// Writes the values that occur, each with its count: few, however wide the range.
-///
-/// # Errors
-/// Those of the format.
 pub fn serialize<S: Serializer>(histogram: &Histogram<u64>, to: S) -> Result<S::Ok, S::Error> {
     let steps = histogram.iter_recorded();
     to.collect_seq(steps.map(|step| (step.value_iterated_to(), step.count_at_value())))
 }
 
-/// Reads what [`serialize`] wrote.
-///
-/// # Errors
-/// Those of the format, and more values than a histogram can count.
 pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Histogram<u64>, D::Error> {
-    let mut histogram = empty();
+    let mut histogram = new_histogram();
     for (value, count) in Vec::<(u64, u64)>::deserialize(from)? {
         histogram.record_n(value, count).map_err(de::Error::custom)?;
     }
     Ok(histogram)
 }
 
-/// The same, for a histogram that need not be there.
 pub mod optional {
     use super::*;
 
     #[derive(Serialize, Deserialize)]
     struct SparseHistogram(#[serde(with = "super")] Histogram<u64>);
 
-    /// Writes a histogram, or that there is none.
-    ///
-    /// # Errors
-    /// Those of the format.
     pub fn serialize<S: Serializer>(
         histogram: &Option<Histogram<u64>>,
         to: S,
@@ -55,10 +40,6 @@ pub mod optional {
         }
     }
 
-    /// Reads what [`serialize`] wrote.
-    ///
-    /// # Errors
-    /// As [`deserialize`](super::deserialize).
     pub fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Option<Histogram<u64>>, D::Error> {
@@ -67,7 +48,7 @@ pub mod optional {
     }
 }
 
-/// HdrHistogram's V2 form, uncompressed: runs of empty buckets take a byte or two as it is.
+/// HdrHistogram's V2 form, uncompressed: runs of empty buckets take few bytes already.
 pub(crate) fn to_bytes(histogram: &Histogram<u64>) -> Vec<u8> {
     let mut bytes = Vec::new();
     V2Serializer::new()
@@ -76,7 +57,6 @@ pub(crate) fn to_bytes(histogram: &Histogram<u64>) -> Vec<u8> {
     bytes
 }
 
-/// The histogram that [`to_bytes`] wrote; what is wrong with the bytes where it did not.
 pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Histogram<u64>, String> {
     check_head(bytes)?;
     let mut histogram: Histogram<u64> = V2Deserializer::new()
@@ -86,11 +66,10 @@ pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Histogram<u64>, String> {
     Ok(histogram)
 }
 
-/// The longest histogram: nine bytes for each count of one of all 64 bits.
+/// Nine bytes for each count of 64-bit values.
 const LONGEST: usize = 40 + 9 * 64 * 1024;
 
-/// Looks at the head of a histogram: memory is taken for what it says before anything is read, and
-/// no more than what [`empty`] could have grown to may be asked for.
+/// Checks the head first: it decides how much memory is taken.
 pub(crate) fn check_head(bytes: &[u8]) -> Result<(), String> {
     let word = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_be_bytes);
     let long = |at: usize| Some(u64::from(word(at)?) << 32 | u64::from(word(at + 4)?));
@@ -114,7 +93,7 @@ pub(crate) fn check_head(bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-/// What an uncompressed histogram of HdrHistogram's second form begins with.
+/// The mark of an uncompressed V2 histogram.
 const COOKIE: u32 = 0x1c84_9303 | 0x10;
 
 #[cfg(test)]
@@ -132,7 +111,7 @@ mod tests {
     /// From a nanosecond to an hour: three digits are kept, and what comes back grows on.
     #[test]
     fn a_histogram_survives_the_journey_and_still_grows() {
-        let mut kept = empty();
+        let mut kept = new_histogram();
         for (value, count) in [(1, 3), (999, 1), (123_456_789, 7), (3_600_000_000_000, 2)] {
             kept.record_n(value, count).unwrap();
         }
@@ -149,7 +128,7 @@ mod tests {
 
     #[test]
     fn none_is_none_and_an_empty_one_is_empty() {
-        let carried = Carried { kept: empty(), service: None };
+        let carried = Carried { kept: new_histogram(), service: None };
         let json = serde_json::to_string(&carried).unwrap();
         assert_eq!(json, r#"{"kept":[],"service":null}"#);
         assert_eq!(serde_json::from_str::<Carried>(&json).unwrap(), carried);

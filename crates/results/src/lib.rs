@@ -1,4 +1,4 @@
-//! The run folder: what is kept of a run. It stores records, and reads them back.
+//! The run folder stores a run's records and reads them back.
 //!
 //! It must never know what a figure means, how a trial is run, how an engine works, or how a report
 //! looks.
@@ -6,37 +6,39 @@
 mod answers;
 mod calibration;
 mod column;
-mod course;
 mod debts;
 mod disk_fact;
 mod disturbed;
-mod edited;
 mod error;
+mod experiment_change;
 mod files;
-mod foreign;
 pub mod histogram;
+pub mod limit;
 mod machine;
 pub mod measure;
 mod merge;
+mod merit;
 mod outline;
+mod own_factor;
+mod plain_database;
 mod power_cut;
 mod program;
+pub mod published;
 mod read;
 pub mod record;
 mod recount;
 mod run;
-mod shape;
 mod shard;
 mod store;
 mod summary;
+mod table_shapes;
 mod takeover;
 mod text;
+mod trial_course;
 mod write;
 
 pub use answers::{AnswerDifference, Answers};
-pub use bakeoff_factor::{ALL_OPERATIONS, FigureOfMerit, MOST_REPETITIONS, limit, published};
 pub use calibration::Calibration;
-pub use course::{Courses, TrialCourse};
 pub use debts::UNITS as DEBT_UNITS;
 pub use disk_fact::DiskFact;
 pub use disturbed::Disturbed;
@@ -45,11 +47,13 @@ pub use files::{DATABASE, EXPERIMENT};
 pub use machine::{HostIdentity, Machine};
 pub use measure::{Measure, MeasureUnit, Measures, Reading, Scope};
 pub use merge::{HeldRunFolder, MergePart};
+pub use merit::{ALL_OPERATIONS, FigureOfMerit, OperationCounts};
+pub use own_factor::{CellLevels, DurabilityLevel, OwnFactor};
 pub use power_cut::{
-    Again, AuditResult, Conditioned, Cut, CutPlan, EveryByRule, EveryMoment, FileSystem,
-    FirstBroken, JudgedImage, PaymentCut, PromiseFactors, Promised, TimedRecovery, TurnedOver,
+    Again, AuditResult, Conditioned, Cut, CutPlan, DebtTurnover, DurabilityPromise, EveryByRule,
+    EveryMoment, FileSystem, FirstBroken, JudgedImage, PaymentCut, PromiseFactors, TimedRecovery,
 };
-pub use program::{commit, is_of_changed_files, short_sum};
+pub use program::{find_commit, is_of_changed_files, short_sum};
 pub use read::{EndedTrial, FolderSnapshot};
 pub use record::*;
 pub use run::*;
@@ -59,7 +63,9 @@ pub use summary::{
     ENOUGH_OPERATIONS, OperationSummary, SlotSummary, TrialSummary, operations_failed,
 };
 pub use takeover::{Platform, Takeover};
-pub use text::visible;
+pub use text::escape_unseen;
+pub use trial_course::{Courses, TrialCourse};
 
-/// The result of work on a run folder.
+pub const MOST_REPETITIONS: u32 = 1000;
+
 pub type Result<T> = std::result::Result<T, Error>;

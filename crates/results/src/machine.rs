@@ -1,60 +1,44 @@
-//! What is recorded of a machine.
-
 use serde::{Deserialize, Serialize};
 
-/// The machine that the run was made on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The operating system's name and version.
     pub system: String,
-    /// The kernel's release.
     pub kernel: String,
-    /// The processor's name.
     pub processor: String,
-    /// How many processors this process may use.
     pub processors: u32,
-    /// Bytes of memory.
     pub memory_bytes: u64,
-    /// The type of the file system under the run folder, or under `--path`.
+    /// The file system of the run folder, or of `--path`.
     pub file_system: String,
-    /// The device under the run folder, or under `--path`.
     pub device: String,
-    /// Which build of the kernel's release it is. This and what follows is `None` where the system does not
-    /// tell, and in records of an older bakeoff.
+    /// The kernel's build. From here on `None` if the system does not tell, and in older records.
     #[serde(default)]
     pub kernel_version: Option<String>,
-    /// What chooses the processors' frequency; several where processors differ.
+    /// Several if processors differ.
     #[serde(default)]
     pub governor: Option<String>,
-    /// Whether two threads share a core (SMT).
     #[serde(default)]
     pub smt: Option<bool>,
-    /// Who gets transparent huge pages: `always`, `madvise`, `never`.
     #[serde(default)]
     pub huge_pages: Option<String>,
-    /// How the file system is mounted.
     #[serde(default)]
     pub mount_options: Option<String>,
-    /// The maker's name of the hardware, or the provider's of the virtual machine.
     #[serde(default)]
     pub hardware: Option<String>,
-    /// The hypervisor and the container around it, as far as they show; `none seen` where neither does.
+    /// Hypervisor and container, as far as they show; `none seen` for neither.
     #[serde(default)]
     pub virtualisation: Option<String>,
 }
 
-/// File systems whose files have no disk. Sources: Linux, Documentation/filesystems/tmpfs.rst and
+/// File systems without a disk. Sources: Linux, Documentation/filesystems/tmpfs.rst and
 /// ramfs-rootfs-initramfs.rst.
 const IN_MEMORY: [&str; 2] = ["ramfs", "tmpfs"];
 
 impl Machine {
-    /// Whether what lies under the run folder, or under `--path`, lies in memory.
     pub fn is_in_memory(&self) -> bool {
         IN_MEMORY.contains(&self.file_system.as_str())
     }
 
-    /// What the system tells beyond processors, memory and disk: what it is, and its value. What it does not
-    /// tell is not there.
+    /// Names and values of the system's facts beyond processors, memory and disk.
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         let smt = self.smt.map(|is_on| if is_on { "on" } else { "off" }.to_owned());
         let all = [
@@ -70,12 +54,11 @@ impl Machine {
     }
 }
 
-/// Tells machines of one kind apart.
+/// Identifies one of several machines of the same kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct HostIdentity {
-    /// Its name in its network; empty where the system does not tell.
+    /// In its network; empty if unknown.
     pub name: String,
-    /// Which start of its kernel it is: the same in all containers of a machine; empty where the system
-    /// does not tell.
+    /// The kernel's boot ID, the same in all containers of a machine; empty if unknown.
     pub boot: String,
 }

@@ -1,66 +1,51 @@
-//! What a trial measures besides latencies: readings of a name, a unit and a scope.
+//! The measures of a trial besides latencies: readings with a name, a unit and a scope.
 //!
-//! A measure is defined here, once. The process that takes it hands it on as a [`Reading`], which
-//! travels unchanged to the database and to the JSON; what it means is for others to say.
+//! A measure is defined here, once. Its [`Reading`] travels unchanged to the database and the JSON;
+//! other crates say what it means.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The unit of a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum MeasureUnit {
-    /// Seconds.
     #[serde(rename = "s")]
     Seconds,
-    /// Bytes.
     #[serde(rename = "B")]
     Bytes,
-    /// Things, counted.
     #[serde(rename = "1")]
     Count,
-    /// Things a second.
     #[serde(rename = "1/s")]
     PerSecond,
-    /// A part of a whole: 0.25 is a quarter.
     #[serde(rename = "share")]
     Share,
 }
 
-/// What a reading was measured on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// The trial as a whole.
     Trial,
-    /// bakeoff's own clients.
     Clients,
-    /// A named group of processes, as `database`.
+    /// A group, as `database`.
     Processes(Cow<'static, str>),
-    /// What the target counts of itself, as an engine's own counters.
+    /// As an engine's own counters.
     Target,
-    /// The virtual disk under the data.
     Disk,
-    /// The machine's own device under the run folder, whoever uses it.
+    /// The machine's own, including use by other processes.
     Device,
-    /// The other load on the disk.
     Neighbours,
-    /// The whole machine.
     Machine,
-    /// One operation of the clients', by its name.
     Operation(Cow<'static, str>),
 }
 
-/// The group of processes that serves a virtual disk.
+/// The group of processes that serve a virtual disk.
 pub const DISK_GROUP: &str = "disk-daemon";
-/// The group of processes that does an engine's work.
+/// The group of processes that do an engine's work.
 pub const DATABASE_GROUP: &str = "database";
 
 impl Scope {
-    /// The engine's processes.
     pub const DATABASE: Self = Self::Processes(Cow::Borrowed(DATABASE_GROUP));
-    /// The processes of the virtual disk.
     pub const DISK_DAEMON: Self = Self::Processes(Cow::Borrowed(DISK_GROUP));
 }
 
@@ -80,21 +65,15 @@ impl fmt::Display for Scope {
     }
 }
 
-/// Something that is measured.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Measure {
-    /// Its name, as in the JSON.
     pub name: &'static str,
-    /// What it counts in.
     pub unit: MeasureUnit,
-    /// What it is read of; of a group of processes, `database` stands for any, and of an operation,
-    /// `operation`.
+    /// `database` stands for any group of processes, `operation` for any operation.
     pub scopes: &'static [Scope],
-    /// What it says, of each of these.
     pub about: &'static str,
 }
 
-/// A scope by the word that the declarations below have for it.
 macro_rules! scope {
     (Database) => {
         Scope::DATABASE
@@ -110,7 +89,6 @@ macro_rules! scope {
     };
 }
 
-/// Declares the measures, and the list of them all.
 macro_rules! measures {
     ($($constant:ident = $name:literal, $unit:ident, [$($scope:ident),*], $about:literal;)*) => {
         $(#[doc = $about] pub static $constant: Measure = Measure {
@@ -119,7 +97,6 @@ macro_rules! measures {
             scopes: &[$(scope!($scope)),*],
             about: $about,
         };)*
-        /// Every measure that bakeoff takes itself, in the order of its documentation.
         pub static MEASURES: &[&Measure] = &[$(&$constant),*];
     };
 }
@@ -320,44 +297,35 @@ measures! {
     RISE_SECONDS = "rise-seconds", Count, [Trial], "the full seconds that the line goes through";
 }
 
-/// One figure that a trial measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
-    /// What was measured: a [`Measure`]'s name, or the target's own name of a counter.
+    /// A [`Measure`]'s name, or the target's own name of a counter.
     pub name: Cow<'static, str>,
-    /// What it counts in.
     pub unit: MeasureUnit,
-    /// What it is of.
     pub scope: Scope,
-    /// How much.
     pub value: f64,
 }
 
-/// What a trial measured, each reading once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Measures(Vec<Reading>);
 
 impl Measures {
-    /// Takes a reading, in the place of an earlier one of the same measure and scope.
     pub fn set(&mut self, measure: &'static Measure, scope: Scope, value: f64) {
         self.put(Reading { name: measure.name.into(), unit: measure.unit, scope, value });
     }
 
-    /// Takes a reading where there is one.
     pub fn set_some(&mut self, measure: &'static Measure, scope: Scope, value: Option<f64>) {
         if let Some(value) = value {
             self.set(measure, scope, value);
         }
     }
 
-    /// Takes what the target counts of itself, under its own name for it.
-    pub fn count(&mut self, name: impl Into<Cow<'static, str>>, value: u64) {
+    pub fn set_counter(&mut self, name: impl Into<Cow<'static, str>>, value: u64) {
         let (name, unit, scope) = (name.into(), MeasureUnit::Count, Scope::Target);
         self.put(Reading { name, unit, scope, value: value as f64 });
     }
 
-    /// Takes a reading, in the place of an earlier one of the same name and scope.
     pub fn put(&mut self, reading: Reading) {
         let same =
             |known: &&mut Reading| (&known.name, &known.scope) == (&reading.name, &reading.scope);
@@ -367,20 +335,20 @@ impl Measures {
         }
     }
 
-    /// How much was measured, in the measure's unit; `None` where it was not.
+    /// In the measure's unit.
     pub fn get(&self, measure: &Measure, scope: &Scope) -> Option<f64> {
         let same = |known: &&Reading| known.name == measure.name && known.scope == *scope;
         self.0.iter().find(same).map(|reading| reading.value)
     }
 
-    /// As [`Measures::get`], of the engine's processes.
+    /// [`Measures::get`] of the engine's processes.
     pub fn of_database(&self, measure: &Measure) -> Option<f64> {
         self.get(measure, &Scope::DATABASE)
     }
 
-    /// The share of all processors that others had: processes that are not bakeoff's (`foreign-cpu`) or
-    /// other virtual machines (`steal`). It is at most 1. A run of an earlier version does not tell how
-    /// long these were counted: there it is taken of `ran_s`, the seconds that the clients ran.
+    /// The share of processors that others had: other processes (`foreign-cpu`) or virtual machines
+    /// (`steal`). Old runs do not tell how long these were counted; then `ran_s`, the clients'
+    /// time, is used.
     pub fn share_of_others(&self, measure: &Measure, ran_s: f64, processors: u32) -> Option<f64> {
         let of = |measure: &Measure| self.get(measure, &Scope::Machine);
         let watched_s = of(&MACHINE_WATCHED).unwrap_or(ran_s);
@@ -389,18 +357,16 @@ impl Measures {
         Some(share.clamp(0.0, 1.0))
     }
 
-    /// Every reading, in the order in which they were taken.
     pub fn iter(&self) -> impl Iterator<Item = &Reading> {
         self.0.iter()
     }
 
-    /// What the target counted of itself: name and count.
     pub fn counters(&self) -> impl Iterator<Item = (&str, u64)> {
         let own = self.0.iter().filter(|reading| reading.scope == Scope::Target);
         own.map(|reading| (&*reading.name, reading.value as u64))
     }
 
-    /// Adds all readings of another, in the place of those that are here already.
+    /// If both have a reading, the other's is kept.
     pub fn extend(&mut self, other: Self) {
         other.0.into_iter().for_each(|reading| self.put(reading));
     }
@@ -416,7 +382,7 @@ mod tests {
         measures.set(&CPU, Scope::Clients, 1.0);
         measures.set(&CPU, Scope::DATABASE, 2.0);
         measures.set(&CPU, Scope::Clients, 3.0);
-        measures.count("pages flushed", 1 << 52);
+        measures.set_counter("pages flushed", 1 << 52);
         let json = serde_json::to_string(&measures).unwrap();
         let back: Measures = serde_json::from_str(&json).unwrap();
         assert_eq!(back, measures);

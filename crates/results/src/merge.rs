@@ -1,10 +1,8 @@
-//! One run folder of the records of several. The others are only read.
-
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use bakeoff_trust::TrustedFolder;
+use bakeoff_folders::trust::TrustedFolder;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Params, Row, Statement, Transaction};
 
@@ -13,36 +11,35 @@ use crate::files::DATABASE;
 use crate::record::Canary;
 use crate::run::{Run, Status};
 use crate::shard::Merged;
-use crate::store::{RunFolder, SQLITES, build, discard, lock, name, no_room, unwritten};
-use crate::write::unfit;
-use crate::{Error, Result, edited, foreign};
+use crate::store::{
+    RunFolder, SQLITES, build_database, discard_unfinished, lock_for_writing, name_database,
+    no_room, unwritten_error,
+};
+use crate::write::unfit_error;
+use crate::{Error, Result, experiment_change, plain_database};
 
-/// What a merged run takes of a folder.
+/// The part of a folder that a merged run takes.
 pub struct MergePart<'a> {
-    /// The folder.
     pub folder: &'a RunFolder,
-    /// The blocks whose trials it takes.
     pub blocks: BTreeSet<u32>,
-    /// The engines and levels of durability whose power cuts it takes.
+    /// By engine and durability.
     pub cuts: BTreeSet<(String, String)>,
-    /// Which of the looks at the machine alone it takes, by their places.
+    /// Positions of readings of the machine alone.
     pub canaries: Range<usize>,
 }
 
-/// The folder of a merged run that is about to be written anew; nobody else writes to it meanwhile.
+/// The locked folder of a run that is about to be written anew.
 pub struct HeldRunFolder {
     dir: PathBuf,
     folder: TrustedFolder,
 }
 
-/// Rows of a table that a part has, and how they are written.
 struct WantedRows {
     table: &'static str,
-    /// Which of the table's rows, in SQL; what is not known before stands there as a parameter.
     which: &'static str,
-    /// The column that has another value in the merged run: identifiers are given anew.
+    /// The column of identifiers, which are given anew.
     anew: Option<&'static str>,
-    /// Whether a row that is there already is left as it is; else it is refused.
+    /// Whether an existing row is kept; else it is an error.
     or_leave: bool,
 }
 
@@ -51,7 +48,6 @@ impl WantedRows {
         Self { table, which, anew, or_leave: false }
     }
 
-    /// Those of a trial, by its identifier.
     const fn of_trial(table: &'static str) -> Self {
         Self::new(table, "WHERE trial = ?1", Some("trial"))
     }
@@ -69,16 +65,12 @@ const CANARIES: WantedRows =
 const DISTURBED: WantedRows =
     WantedRows::new("disturbed", "WHERE block = ?1 ORDER BY attempt", None);
 const CUT: WantedRows = WantedRows::new("cut", "WHERE id = ?1", Some("id"));
-/// Where two machines calibrated the same, the first's is what a run that goes on begins with.
+/// A resumed run starts with the first machine's calibration.
 const CALIBRATIONS: WantedRows =
     WantedRows { or_leave: true, ..WantedRows::new("calibration", "ORDER BY rowid", None) };
 
 impl RunFolder {
-    /// Makes the folder of a run that is merged of parts of others. It gets its name when it is whole.
-    ///
-    /// # Errors
-    /// As [`RunFolder::create`], and what reading a part fails with.
-    pub fn merge(
+    pub fn merge_parts(
         dir: &Path,
         run: &Run,
         experiment: &str,
@@ -86,19 +78,14 @@ impl RunFolder {
         parts: &[MergePart<'_>],
     ) -> Result<Self> {
         let path = dir.join(DATABASE);
-        Self::create_with(dir, run, experiment, &|to| write(to, &path, ended, parts))
+        Self::create_with(dir, run, experiment, &|to| write_parts(to, &path, ended, parts))
     }
 
-    /// Takes the folder of a run, so that it can be written anew.
-    ///
-    /// # Errors
-    /// [`Error::Untrusted`], [`Error::Busy`], and [`Error::CannotRead`] where a writer was killed: what it
-    /// had begun is not in the database yet.
-    pub fn hold(dir: &Path) -> Result<HeldRunFolder> {
-        let folder = bakeoff_trust::folder(dir)?;
-        lock(&folder, dir)?;
+    pub fn lock_folder(dir: &Path) -> Result<HeldRunFolder> {
+        let folder = bakeoff_folders::trust::folder(dir)?;
+        lock_for_writing(&folder, dir)?;
         for end in SQLITES {
-            let there = folder.file(&format!("{DATABASE}{end}"))?.is_some();
+            let there = folder.open_file(format!("{DATABASE}{end}"))?.is_some();
             if there && !end.is_empty() {
                 let cause = format!("{DATABASE}{end} is beside it, which a killed run has left");
                 return Err(Error::CannotRead { path: dir.join(DATABASE), cause });
@@ -107,11 +94,8 @@ impl RunFolder {
         Ok(HeldRunFolder { dir: dir.to_owned(), folder })
     }
 
-    /// Notes which machines a merged run has, and how many power cuts they are to make. The neighbours' rate
-    /// of the run is from then on that of the machine that goes on with it.
-    ///
-    /// # Errors
-    /// [`Error::Full`], [`Error::CannotWrite`].
+    /// Notes the machines of a merged run and its planned power cuts. The neighbours' rate is then
+    /// that of the machine that goes on.
     pub fn note_machines(&mut self, merged: &Merged, cuts: u32) -> Result<()> {
         let last = merged.went_on_last();
         let mut run = Run {
@@ -122,55 +106,40 @@ impl RunFolder {
         if let Some(plan) = &mut run.cuts {
             plan.planned = cuts;
         }
-        self.describe(&run)
+        self.write_run(&run)
     }
 
-    /// The looks at the machine that runs it: of a merged run those of the machine that went on last, of any
-    /// other all.
-    ///
-    /// # Errors
-    /// As [`RunFolder::run`].
+    /// Canaries of the machine that runs it: for a merged run the one that went on last.
     pub fn own_canaries(&self) -> Result<Vec<Canary>> {
-        let mut canaries = self.canaries()?;
+        let mut canaries = self.read_canaries()?;
         Ok(match self.run()?.merged {
             Some(merged) => canaries.drain(merged.looks_of_last(canaries.len())).collect(),
             None => canaries,
         })
     }
 
-    /// The experiment, as it was when the run began.
-    ///
-    /// # Errors
-    /// As [`RunFolder::run`].
-    pub fn experiment(&self) -> Result<String> {
+    pub fn read_experiment(&self) -> Result<String> {
         let read = self.connection.query_row("SELECT experiment FROM run", [], |row| row.get(0));
-        read.map_err(self.failed())
+        read.map_err(self.map_error())
     }
 
-    /// Holds the folder's file of the experiment against what the run began with, as [`RunFolder::resume`]
-    /// does, for a folder that is only read. Where the file is not there nothing contradicts the record.
-    ///
-    /// # Errors
-    /// [`Error::ExperimentChanged`], [`Error::CannotRead`], and [`Error::Refused`] where the file is a link, no
-    /// plain file, or too long.
+    /// Compares the experiment's file with the run's record, as [`RunFolder::resume`] does. A
+    /// missing file is no contradiction.
     pub fn check_experiment(&self) -> Result<()> {
-        let Some(now) = foreign::experiment_in(self.dir())? else { return Ok(()) };
-        let began = self.experiment()?;
+        let Some(now) = plain_database::experiment_in(self.dir())? else { return Ok(()) };
+        let began = self.read_experiment()?;
         if now == began.as_bytes() {
             return Ok(());
         }
-        let what = edited::difference(began.as_bytes(), Some(&now));
+        let what = experiment_change::describe_difference(began.as_bytes(), Some(&now));
         Err(Error::ExperimentChanged { dir: self.dir().to_owned(), what })
     }
 }
 
 impl HeldRunFolder {
-    /// Writes the folder's database anew, of these parts, which may be parts of itself; its experiment stays.
-    /// What fails leaves it as it was.
-    ///
-    /// # Errors
-    /// As [`RunFolder::merge`].
-    pub fn rewrite(
+    /// Writes the database anew from parts, even of itself; the experiment stays. After a failure
+    /// the folder is as before.
+    pub fn rewrite_database(
         self,
         run: &Run,
         experiment: &str,
@@ -178,18 +147,19 @@ impl HeldRunFolder {
         parts: &[MergePart<'_>],
     ) -> Result<()> {
         let path = self.dir.join(DATABASE);
-        discard(&self.folder);
-        build(&self.folder, &path, run, experiment, &|to| write(to, &path, ended, parts))
-            .and_then(|()| name(&self.folder, &path))
-            .map_err(|error| {
-                discard(&self.folder);
-                no_room(error)
-            })
+        discard_unfinished(&self.folder);
+        build_database(&self.folder, &path, run, experiment, &|to| {
+            write_parts(to, &path, ended, parts)
+        })
+        .and_then(|()| name_database(&self.folder, &path))
+        .map_err(|error| {
+            discard_unfinished(&self.folder);
+            no_room(error)
+        })
     }
 }
 
-/// Writes how the run at `path` ended, and what its parts hold.
-fn write(
+fn write_parts(
     to: &Transaction<'_>,
     path: &Path,
     (status, ended_s): (Status, Option<f64>),
@@ -197,23 +167,21 @@ fn write(
 ) -> Result<()> {
     let into = OutputDatabase { to, path };
     to.execute("UPDATE run SET status = ?1, ended_s = ?2", (status.name(), ended_s))
-        .map_err(|cause| unwritten(path, cause))?;
-    parts.iter().try_for_each(|part| part.copy(&into))
+        .map_err(|cause| unwritten_error(path, cause))?;
+    parts.iter().try_for_each(|part| part.copy_part(&into))
 }
 
-/// A database that is being written.
 struct OutputDatabase<'a> {
     to: &'a Transaction<'a>,
     path: &'a Path,
 }
 
-/// Copies rows of one table from a folder, one at a time: no more than a row of them is in memory.
+/// Copies rows one at a time, to save memory.
 struct RowCopier<'a> {
     from: &'a RunFolder,
     path: &'a Path,
     found: CachedStatement<'a>,
     insert: CachedStatement<'a>,
-    /// The place of the column that has another value.
     anew: Option<usize>,
 }
 
@@ -221,37 +189,37 @@ impl<'a> RowCopier<'a> {
     fn new(from: &'a RunFolder, into: &'a OutputDatabase<'a>, wanted: &WantedRows) -> Result<Self> {
         let WantedRows { table, which, anew, or_leave } = wanted;
         let found = from.connection.prepare_cached(&format!("SELECT * FROM {table} {which}"));
-        let found = found.map_err(from.failed())?;
+        let found = found.map_err(from.map_error())?;
         let columns: Vec<&str> = found.column_names().collect();
-        // The folder was seen to have the columns of its form.
+        // The folder was checked to have these columns.
         let anew = anew.and_then(|anew| columns.iter().position(|column| *column == anew));
         let or = if *or_leave { "OR IGNORE " } else { "" };
         let marks = vec!["?"; columns.len()].join(", ");
         let columns = columns.join(", ");
         let sql = format!("INSERT {or}INTO {table} ({columns}) VALUES ({marks})");
         let insert = into.to.prepare_cached(&sql);
-        let insert = insert.map_err(|cause| unwritten(into.path, cause))?;
+        let insert = insert.map_err(|cause| unwritten_error(into.path, cause))?;
         Ok(Self { from, path: into.path, found, insert, anew })
     }
 
-    /// Copies the rows that are found by these parameters; `value` is what they have anew.
-    fn copy(&mut self, by: impl Params, value: ValueRef<'_>) -> Result<()> {
-        let failed = self.from.failed();
+    /// Copies the rows found by `by`; `value` is the new identifier.
+    fn copy_rows(&mut self, by: impl Params, value: ValueRef<'_>) -> Result<()> {
+        let failed = self.from.map_error();
         let mut left = ReadBudget::of_a_table();
         let mut found = self.found.query(by).map_err(&failed)?;
         while let Some(row) = found.next().map_err(&failed)? {
-            left.take(row).map_err(&failed)?;
-            bind(&mut self.insert, row, self.anew, value).map_err(&failed)?;
+            left.take_row(row).map_err(&failed)?;
+            bind_row(&mut self.insert, row, self.anew, value).map_err(&failed)?;
             let written = self.insert.raw_execute();
-            written.map_err(|cause| unfit(cause, |cause| unwritten(self.path, cause)))?;
+            written
+                .map_err(|cause| unfit_error(cause, |cause| unwritten_error(self.path, cause)))?;
         }
         Ok(())
     }
 }
 
-/// Gives a statement the values of a row, one of which is another. There are very many rows: nothing is made
-/// for each.
-fn bind(
+/// Allocates nothing: there are very many rows.
+fn bind_row(
     insert: &mut Statement<'_>,
     row: &Row<'_>,
     anew: Option<usize>,
@@ -260,7 +228,7 @@ fn bind(
     for column in 0..row.as_ref().column_count() {
         let value = match row.get_ref(column)? {
             _ if anew == Some(column) => value,
-            // What is no text at all would be found only by who reads the merged run.
+            // Invalid text would otherwise surface only for readers of the merged run.
             own @ ValueRef::Text(_) => own.as_str().map(|_| own)?,
             own => own,
         };
@@ -269,33 +237,32 @@ fn bind(
     Ok(())
 }
 
-/// Of one folder there may be as many parts as there were machines. So each part looks up what is its own, and
-/// reads nothing of the others.
+/// A folder may have a part for each machine, so each part reads only its own rows.
 impl MergePart<'_> {
-    fn copy(&self, into: &OutputDatabase<'_>) -> Result<()> {
+    fn copy_part(&self, into: &OutputDatabase<'_>) -> Result<()> {
         self.copy_trials(into)?;
         let looks = (self.canaries.len(), self.canaries.start);
-        RowCopier::new(self.folder, into, &CANARIES)?.copy(looks, ValueRef::Null)?;
+        RowCopier::new(self.folder, into, &CANARIES)?.copy_rows(looks, ValueRef::Null)?;
         let mut disturbed = RowCopier::new(self.folder, into, &DISTURBED)?;
         for block in &self.blocks {
-            disturbed.copy([*block], ValueRef::Null)?;
+            disturbed.copy_rows([*block], ValueRef::Null)?;
         }
         self.copy_cuts(into)?;
-        RowCopier::new(self.folder, into, &CALIBRATIONS)?.copy([], ValueRef::Null)
+        RowCopier::new(self.folder, into, &CALIBRATIONS)?.copy_rows([], ValueRef::Null)
     }
 
     fn copy_trials(&self, into: &OutputDatabase<'_>) -> Result<()> {
         let of_block = "SELECT id FROM trial WHERE block = ?1";
-        let own = self.found(of_block, self.blocks.iter().map(|block| [*block]))?;
+        let own = self.find_ids(of_block, self.blocks.iter().map(|block| [*block]))?;
         let mut trials = RowCopier::new(self.folder, into, &TRIAL)?;
         let mut of_trials = OF_TRIALS
             .iter()
             .map(|wanted| RowCopier::new(self.folder, into, wanted))
             .collect::<Result<Vec<RowCopier<'_>>>>()?;
         for own in own {
-            trials.copy([own], ValueRef::Null)?;
+            trials.copy_rows([own], ValueRef::Null)?;
             let new = ValueRef::Integer(into.to.last_insert_rowid());
-            of_trials.iter_mut().try_for_each(|rows| rows.copy([own], new))?;
+            of_trials.iter_mut().try_for_each(|rows| rows.copy_rows([own], new))?;
         }
         Ok(())
     }
@@ -303,27 +270,25 @@ impl MergePart<'_> {
     fn copy_cuts(&self, into: &OutputDatabase<'_>) -> Result<()> {
         let of_level = "SELECT id FROM cut WHERE engine = ?1 AND durability = ?2";
         let levels = self.cuts.iter().map(|level| (level.0.as_str(), level.1.as_str()));
-        let own = self.found(of_level, levels)?;
+        let own = self.find_ids(of_level, levels)?;
         let mut cuts = RowCopier::new(self.folder, into, &CUT)?;
-        own.into_iter().try_for_each(|own| cuts.copy([own], ValueRef::Null))
+        own.into_iter().try_for_each(|own| cuts.copy_rows([own], ValueRef::Null))
     }
 
-    /// The identifiers that are found by each of these parameters, in the order in which their rows were
-    /// written.
-    fn found<P: Params>(&self, sql: &str, by: impl Iterator<Item = P>) -> Result<Vec<i64>> {
+    fn find_ids<P: Params>(&self, sql: &str, by: impl Iterator<Item = P>) -> Result<Vec<i64>> {
         let read = || -> rusqlite::Result<Vec<i64>> {
             let mut statement = self.folder.connection.prepare_cached(sql)?;
             let (mut left, mut own) = (ReadBudget::of_a_table(), Vec::<i64>::new());
             for by in by {
                 let mut found = statement.query(by)?;
                 while let Some(row) = found.next()? {
-                    left.take(row)?;
+                    left.take_row(row)?;
                     own.push(row.get(0)?);
                 }
             }
             own.sort_unstable();
             Ok(own)
         };
-        read().map_err(self.folder.failed())
+        read().map_err(self.folder.map_error())
     }
 }

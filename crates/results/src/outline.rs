@@ -1,15 +1,13 @@
-//! What a histogram comes to, from its bytes alone. One of milliseconds has some 12,000 buckets, of which a
-//! second's operations fill a few: to read those is far less work than to make the histogram and to go through it.
+//! Reads a histogram's figures from its bytes. Of some 12,000 buckets a second's operations fill
+//! only a few, so this is much cheaper than building the histogram.
 
 use hdrhistogram::Histogram;
 
 use crate::histogram::{check_head, from_bytes};
 
-/// How long the head of a histogram is, in bytes.
 const HEAD: usize = 40;
 
-/// How many values a histogram has, and the least, the mean and the greatest of them, to its digits; all 0 of
-/// an empty one.
+/// Count, least, mean and greatest value, to the histogram's digits; all 0 if empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Outline {
     pub count: u64,
@@ -19,24 +17,21 @@ pub(crate) struct Outline {
 }
 
 impl Outline {
-    /// Of a histogram.
     fn from_histogram(histogram: &Histogram<u64>) -> Self {
         let (count, mean) = (histogram.len(), histogram.mean());
         Self { count, least: histogram.min(), mean, most: histogram.max() }
     }
 
-    /// Of the histogram that was written as these bytes; what is wrong with them where none was.
-    pub fn read(bytes: &[u8]) -> Result<Self, String> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         check_head(bytes)?;
-        match filled(bytes).and_then(|buckets| Self::of_buckets(&buckets)) {
+        match read_filled_buckets(bytes).and_then(|buckets| Self::of_buckets(&buckets)) {
             Some(outline) => Ok(outline),
-            // Whether the unusual is a histogram is not decided here.
+            // The general reader decides about unusual forms.
             None => from_bytes(bytes).map(|histogram| Self::from_histogram(&histogram)),
         }
     }
 
-    /// Of the buckets that are filled, in their order, as HdrHistogram works it out; `None` where they hold
-    /// more than can be counted.
+    /// As HdrHistogram computes it; `None` if the count overflows.
     fn of_buckets(buckets: &[HistogramBucket]) -> Option<Self> {
         let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else {
             return Some(Self::default());
@@ -51,32 +46,29 @@ impl Outline {
     }
 }
 
-/// A bucket of a histogram.
 struct HistogramBucket {
-    /// The least value in it.
     value: u64,
-    /// How many values fall into it.
+    /// How many different values fall into it.
     range: u64,
-    /// How many did.
     count: u64,
 }
 
 impl HistogramBucket {
-    /// The bucket of a histogram of three digits that has such a number; `None` of one beyond the largest values.
+    /// `None` beyond the largest values.
     ///
-    /// The first 2,048 have a value each; after these each doubling of the values has 1,024.
-    fn at(index: u64, count: u64) -> Option<Self> {
+    /// The first 2,048 buckets hold one value each; then each doubling of values has 1,024.
+    fn at_index(index: u64, count: u64) -> Option<Self> {
         let doublings = (index >> 10).saturating_sub(1);
         let place = index - (doublings << 10);
         (doublings <= 52).then(|| Self { value: place << doublings, range: 1 << doublings, count })
     }
 }
 
-/// The buckets that are filled; `None` where the bytes are not what bakeoff writes.
-fn filled(bytes: &[u8]) -> Option<Vec<HistogramBucket>> {
+/// `None` if the bytes are not what bakeoff writes.
+fn read_filled_buckets(bytes: &[u8]) -> Option<Vec<HistogramBucket>> {
     let head = bytes.first_chunk::<HEAD>()?;
     let number = |at: usize| head.get(at..at + 8)?.try_into().ok().map(u64::from_be_bytes);
-    // Two numbers of four bytes: the length of what follows, and an offset that is 0.
+    // Four bytes each: the length of the rest, and an offset that is 0.
     let (length, offset) = (number(4)? >> 32, number(4)? & 0xffff_ffff);
     // It has room up to the next power of two.
     let most = u64::MAX >> number(24)?.max(2_047).leading_zeros();
@@ -92,19 +84,21 @@ fn filled(bytes: &[u8]) -> Option<Vec<HistogramBucket>> {
         match u64::try_from(number) {
             Ok(count) => {
                 if count > 0 {
-                    buckets.push(HistogramBucket::at(index, count).filter(|it| it.value <= most)?);
+                    buckets.push(
+                        HistogramBucket::at_index(index, count).filter(|it| it.value <= most)?,
+                    );
                 }
                 index = index.checked_add(1)?;
             }
-            // So many that are empty.
+            // A negative number counts empty buckets.
             Err(_) => index = index.checked_add(number.unsigned_abs())?,
         }
     }
     Some(buckets)
 }
 
-/// The first number, and what comes after it. Seven bits of each byte are its own, the lowest first, and the
-/// eighth says whether more come; of the ninth all eight are. The lowest bit of all is the sign.
+/// Also returns the rest. Seven bits a byte, lowest first, the eighth says whether more come; all
+/// eight of the ninth. The lowest bit is the sign.
 fn first_number(bytes: &[u8]) -> Option<(i64, &[u8])> {
     let (mut bits, mut rest) = (0_u64, bytes);
     for place in 0..9 {
@@ -122,10 +116,10 @@ fn first_number(bytes: &[u8]) -> Option<(i64, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::histogram::{empty, to_bytes};
+    use crate::histogram::{new_histogram, to_bytes};
 
     fn of(values: impl IntoIterator<Item = (u64, u64)>) -> Histogram<u64> {
-        let mut histogram = empty();
+        let mut histogram = new_histogram();
         for (value, count) in values {
             histogram.record_n(value, count).unwrap();
         }
@@ -151,8 +145,12 @@ mod tests {
         }
         for histogram in all {
             let bytes = to_bytes(&histogram);
-            assert!(filled(&bytes).is_some(), "{:?}", Outline::from_histogram(&histogram));
-            assert_eq!(Outline::read(&bytes).unwrap(), Outline::from_histogram(&histogram));
+            assert!(
+                read_filled_buckets(&bytes).is_some(),
+                "{:?}",
+                Outline::from_histogram(&histogram)
+            );
+            assert_eq!(Outline::from_bytes(&bytes).unwrap(), Outline::from_histogram(&histogram));
         }
     }
 
@@ -164,15 +162,18 @@ mod tests {
             |bytes: &[u8]| from_bytes(bytes).map(|histogram| Outline::from_histogram(&histogram));
         for length in 0..whole.len() {
             let cut = &whole[..length];
-            assert_eq!(Outline::read(cut).is_ok(), read(cut).is_ok(), "{length}");
+            assert_eq!(Outline::from_bytes(cut).is_ok(), read(cut).is_ok(), "{length}");
         }
         for at in (0..24).chain(32..HEAD) {
             let mut changed = whole.clone();
             changed[at] ^= 0x55;
-            assert_eq!(Outline::read(&changed).ok(), read(&changed).ok(), "{at}");
+            assert_eq!(Outline::from_bytes(&changed).ok(), read(&changed).ok(), "{at}");
         }
         let mut low = whole;
         low[24..32].copy_from_slice(&2_000_u64.to_be_bytes());
-        assert!(Outline::read(&low).is_err() && read(&low).is_err(), "it has no room for 4 ms");
+        assert!(
+            Outline::from_bytes(&low).is_err() && read(&low).is_err(),
+            "it has no room for 4 ms"
+        );
     }
 }

@@ -1,20 +1,19 @@
-//! A power cut as it is recorded: what was promised, and what each rule for what the cut leaves
-//! has left.
+//! The record of a power cut: the promise, and what each rule left.
 
 use serde::{Deserialize, Serialize};
 
-/// What the file system on the disk promises of names: how a power cut is read.
+use crate::own_factor::OwnFactor;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileSystem {
-    /// One journal, as ext4 has: a commit makes all names durable that were changed before it.
+    /// Like ext4's journal: a commit makes all earlier changes of names durable.
     Ext4,
-    /// POSIX and no more: a name is durable when its folder was synced.
+    /// Only POSIX: a name is durable when its folder was synced.
     Posix,
 }
 
 impl FileSystem {
-    /// How a user writes it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ext4 => "ext4",
@@ -23,54 +22,46 @@ impl FileSystem {
     }
 }
 
-/// The factors by which promises differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromiseFactors {
-    /// The one whose levels make a promise: `engine`; `disk` where files are written without one.
+    /// `engine`, or `disk` for files without an engine.
     pub who: String,
-    /// The one whose levels say what is promised: `durability`; `sync` of files.
+    /// `durability`, or `sync` for files.
     pub what: String,
 }
 
 impl PromiseFactors {
-    /// Whether engines promise, by levels of durability.
+    /// Whether engines make the promises, by durability.
     pub fn is_of_engines(&self) -> bool {
         *self == Self::default()
     }
 }
 
 impl Default for PromiseFactors {
-    /// Those of engines.
     fn default() -> Self {
-        Self { who: "engine".into(), what: "durability".into() }
+        Self { who: OwnFactor::Engine.to_string(), what: OwnFactor::Durability.to_string() }
     }
 }
 
-/// The power cuts of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutPlan {
-    /// How many are planned, of all engines at all levels.
     pub planned: u32,
-    /// The factors by which promises differ.
     #[serde(default, skip_serializing_if = "PromiseFactors::is_of_engines")]
     pub promise: PromiseFactors,
-    /// The virtual disk that loses its power; the first of them where disks promise.
+    /// The virtual disk; the first of several if disks promise.
     pub disk: String,
-    /// How many clients are at work then.
     pub clients: u32,
-    /// The file systems that each cut is made on.
     pub file_systems: Vec<FileSystem>,
-    /// Whether every moment of one history is cut: then there is one cut of each.
+    /// Whether one history is cut at every moment: then it is one cut.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub every: bool,
-    /// The command that repeats a cut, but for the engine, the durability level, the file system
-    /// where there is a choice, the rule and the cut's number, which follow as flags.
+    /// Repeats a cut, with flags for engine, durability, file system if there are several, rule and
+    /// number.
     pub command: String,
 }
 
 impl CutPlan {
-    /// The command that repeats one cut of an engine, or of a disk, at a level, judged by one rule.
-    pub fn repeat(
+    pub fn repeat_command(
         &self,
         engine: &str,
         durability: &str,
@@ -87,8 +78,10 @@ impl CutPlan {
             true => "--repetitions 0 --cuts every --keep-images".to_owned(),
             false => format!("--cut-number {number}"),
         };
-        let level = |factor: &str, level: &str| match factor {
-            "engine" | "durability" | "disk" => format!("--{factor} {level}"),
+        let level = |factor: &str, level: &str| match OwnFactor::from_name(factor) {
+            Some(OwnFactor::Engine | OwnFactor::Durability | OwnFactor::Disk) => {
+                format!("--{factor} {level}")
+            }
             _ => format!("--factor {factor}={level}"),
         };
         let PromiseFactors { who, what } = &self.promise;
@@ -97,252 +90,205 @@ impl CutPlan {
     }
 }
 
-/// What a level of durability promises for a power cut.
+/// The promise of a durability level for a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Promised {
-    /// Nothing.
+pub enum DurabilityPromise {
     Nothing,
-    /// The rest is whole when the last commits are gone.
     Whole {
-        /// No lost commit was acknowledged earlier than so many seconds before the cut; `None`
-        /// where no such time is documented.
+        /// Lost commits were acknowledged at most so many seconds before the cut; `None` if
+        /// undocumented.
         window_s: Option<f64>,
-        /// No more acknowledged commits than so many are lost; `None` where no such number is
-        /// documented, and in records of an older bakeoff.
+        /// At most so many acknowledged commits are lost; `None` if undocumented, and in older
+        /// records.
         #[serde(default)]
         most_lost: Option<u64>,
     },
-    /// What was acknowledged is there, and all is whole.
+    /// All acknowledged commits are there, and all is whole.
     Everything,
 }
 
-/// A power cut, and what each rule for what it leaves has left.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cut {
-    /// The engine; the disk where files are written without one ([`CutPlan::promise`]).
     pub engine: String,
-    /// The level of its promise: of durability; of files, when they are synced.
+    /// The level of the promise: of durability, or of when files are synced.
     pub durability: String,
-    /// What the file system promised of names.
     pub file_system: FileSystem,
-    /// What the level says.
-    pub promised: Promised,
-    /// How many clients were at work.
+    pub promised: DurabilityPromise,
     pub clients: usize,
-    /// Which of this engine's and level's cuts on that file system, from 0.
+    /// Among the cuts of this engine, level and file system, from 0.
     pub number: u32,
-    /// The work that the clients had done before any moment was waited for, until the engine's debts
-    /// had turned over; `None` in every state but `steady`, and in records of an older bakeoff.
+    /// Work before the moment was chosen, until debts had turned over; `None` unless `steady`, and
+    /// in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditioned: Option<Conditioned>,
-    /// The seed that the moment and the images come from: it follows from the experiment's, the
-    /// engine, the level and the number, so that it is the same on each file system.
+    /// The seed of the moment and the images: made from the experiment's seed, the engine, the
+    /// level and the number, the same for each file system.
     pub seed: u64,
-    /// The moment that was drawn, in words.
     pub moment: String,
-    /// What pays a debt, and the moment was placed in; `None` where it was drawn from all that the
-    /// engine does.
+    /// The payment that the moment was placed in; `None` if drawn from all events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placed: Option<PaymentCut>,
-    /// How long the clients had been at work when the power went, in seconds: since moments were waited
-    /// for, if something had conditioned the engine before.
+    /// Seconds of the clients' work before the cut, without conditioning.
     pub ran_s: f64,
-    /// Transactions that were acknowledged before.
     pub acknowledged: u64,
-    /// What was found, a rule each; empty when the cut failed.
+    /// By rule; empty if the cut failed.
     pub judged: Vec<JudgedImage>,
-    /// How long recovery took on the experiment's disk; of one cut of each engine, level and file
-    /// system.
+    /// For one cut of each engine, level and file system, on the experiment's disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timed: Option<TimedRecovery>,
-    /// Why it says nothing of what the level promises: it could not be made, or something went
-    /// wrong before the power did.
+    /// Why the cut says nothing: it could not be made, or something failed before.
     pub failed: Option<String>,
-    /// Where it stands for every moment of a recorded history: what was tried. What was found by each
-    /// rule is the worst image then.
+    /// For all moments of a recorded history; `judged` then has each rule's worst image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<EveryMoment>,
 }
 
-/// Images of every moment of a recorded history.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EveryMoment {
-    /// Writes in the history, changes of files' sizes among them.
+    /// Changes of files' sizes included.
     pub writes: u64,
-    /// Syncs of files and folders in it.
     pub syncs: u64,
-    /// Changes of names in it.
     pub names: u64,
-    /// Moments of it: before and after each of these, and before each other thing that makes something
-    /// durable.
+    /// Before and after each of these, and before anything else that makes data durable.
     pub moments: u64,
-    /// Images that were drawn, by all rules, from several seeds.
+    /// By all rules and seeds.
     pub drawn: u64,
-    /// How many of them differ: those alike are judged once, by the latest moment that has them.
+    /// Different images among the drawn ones. Equal ones are judged once, at their latest moment.
     pub distinct: u64,
-    /// How many images may be judged.
     pub budget: u64,
-    /// How many were: all that differ, or as many as may be, evenly among the moments.
+    /// All distinct ones, or evenly spread ones within the budget.
     pub judged: u64,
-    /// How many of these held less than was promised.
+    /// Judged images with less than was promised.
     pub broken: u64,
-    /// How many of those that seemed broken were found whole by a process of their own.
+    /// Broken ones that a process of its own found whole.
     pub unconfirmed: u64,
-    /// How long all of it took, in seconds.
     pub took_s: f64,
-    /// What was found, a rule each. An image that several rules drew counts for each of them.
+    /// An image of several rules counts for each.
     pub rules: Vec<EveryByRule>,
 }
 
-/// What images of every moment were by one rule.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EveryByRule {
-    /// The rule.
     pub keep: String,
-    /// How many different ones it drew.
     pub distinct: u64,
-    /// How many of these were judged.
     pub judged: u64,
-    /// Of these, how many had lost an acknowledged transaction.
     pub lost: u64,
-    /// How many held less than was promised.
     pub broken: u64,
-    /// The first of those.
     pub first: Option<FirstBroken>,
 }
 
-/// The first moment of a history at which less was there than was promised.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstBroken {
-    /// The moment: after so many events.
+    /// The number of events before it.
     pub moment: u64,
-    /// What the power's going interrupted, in words.
     pub during: String,
-    /// What the image was drawn from.
     pub seed: u64,
 }
 
-/// The recovery of one crash image on the experiment's disk, which takes its time, from cold caches.
+/// The recovery of one crash image on the experiment's disk, from cold caches.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimedRecovery {
-    /// The rule that the image was made by.
     pub keep: String,
-    /// The disk.
     pub disk: String,
-    /// Seconds until the engine was open.
+    /// Until the engine was open.
     pub open_s: Option<f64>,
-    /// Seconds, from the same start, until a client's first operation had ended.
+    /// From the same start until a client's first operation had ended.
     pub answer_s: Option<f64>,
-    /// Seconds of these in which the disk was at work.
+    /// The part of these seconds in which the disk worked.
     pub device_s: Option<f64>,
-    /// Why it took no time that could be told.
     pub failed: Option<String>,
 }
 
-/// The work that pays a debt, as a place for a cut.
+/// Work that pays a debt, as a place for a cut.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PaymentCut {
-    /// What the engine does then, in the singular: "checkpoint".
+    /// In the singular: "checkpoint".
     pub payment: String,
-    /// Whether it came to that moment in time; if not, the power went later, whatever the engine did.
+    /// If not, the cut came later, whatever the engine did.
     pub came: bool,
 }
 
-/// What was done before a cut at `steady`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conditioned {
-    /// Operations of all clients, as far as they had been counted then.
+    /// Operations of all clients, as far as counted.
     pub operations: u64,
-    /// How long that took, in seconds: the disk took no time.
+    /// The disk took no time.
     pub seconds: f64,
-    /// How far each debt had turned over when it ended.
-    pub turns: Vec<TurnedOver>,
+    pub turns: Vec<DebtTurnover>,
 }
 
-/// How far a debt had come in being run up and paid for the first time.
+/// How far a debt had been run up and paid for the first time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TurnedOver {
-    /// What turns over, in the engine's words.
+pub struct DebtTurnover {
     pub name: String,
-    /// How far it was.
     pub done: u64,
-    /// What makes one whole turn, in the same unit.
+    /// One whole turn, in the same unit.
     pub whole: u64,
 }
 
-/// What one crash image held.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct JudgedImage {
-    /// The rule that it was made by.
     pub keep: String,
-    /// The second cut, where there was one.
     pub again: Option<Again>,
-    /// What was found.
     pub verdict: AuditResult,
-    /// Where the image was kept, if it was.
     pub image: Option<String>,
 }
 
-/// The power going a second time, while the engine recovered from the first cut.
+/// A second cut during the recovery from the first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Again {
     /// When it went, in words.
     pub moment: String,
-    /// Whether that was before everything had been recovered, checked and read.
+    /// Whether it went before all was recovered, checked and read.
     pub in_time: bool,
 }
 
-/// What the audit of one crash image found. Counts are of transactions, for lost ones, holes and some
-/// phantoms, else of rows; of files without an engine, of blocks.
+/// Counts of transactions for lost ones, holes and some phantoms; else of rows; for files without
+/// an engine, of blocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AuditResult {
-    /// Acknowledged and not there.
+    /// Acknowledged and missing.
     pub lost: u64,
-    /// How long before the cut the first of these was acknowledged, in seconds.
+    /// How long before the cut the oldest lost operation was acknowledged.
     pub oldest_lost_s: Option<f64>,
-    /// There and never sent.
+    /// Never sent.
     pub phantom: u64,
-    /// A part of a transaction.
     pub torn: u64,
-    /// Gone, while a later transaction of the same client is there.
+    /// Missing, while a later one of the same client is there.
     pub hole: u64,
     /// Found by key and not by an index, or the other way round.
     pub index_broken: u64,
-    /// Why the engine would not start, or what its own check says.
+    /// Why the engine did not start, or what its check says.
     pub corrupt: Option<String>,
-    /// How long it took to open the engine; `None` when that failed.
+    /// `None` if the engine did not open.
     pub recovery_s: Option<f64>,
-    /// The first findings, in words.
     pub examples: Vec<String>,
 }
 
 impl AuditResult {
-    /// Whether nothing but the last commits is missing.
     pub fn is_whole(&self) -> bool {
         let wrong = [self.phantom, self.torn, self.hole, self.index_broken];
         wrong == [0; 4] && self.corrupt.is_none()
     }
 
-    /// Whether this is less than what was promised.
-    pub fn breaks(&self, promised: Promised) -> bool {
+    pub fn breaks_promise(&self, promised: DurabilityPromise) -> bool {
         match promised {
-            Promised::Nothing => false,
-            Promised::Whole { window_s, most_lost } => {
+            DurabilityPromise::Nothing => false,
+            DurabilityPromise::Whole { window_s, most_lost } => {
                 let late = |(oldest, window)| oldest > window;
                 !self.is_whole()
                     || self.oldest_lost_s.zip(window_s).is_some_and(late)
                     || most_lost.is_some_and(|most| self.lost > most)
             }
-            Promised::Everything => !self.is_whole() || self.lost > 0,
+            DurabilityPromise::Everything => !self.is_whole() || self.lost > 0,
         }
     }
 }
 
 impl Cut {
-    /// What was found and is less than what was promised.
-    pub fn broken(&self) -> impl Iterator<Item = &JudgedImage> {
-        self.judged.iter().filter(|judged| judged.verdict.breaks(self.promised))
+    pub fn broken_images(&self) -> impl Iterator<Item = &JudgedImage> {
+        self.judged.iter().filter(|judged| judged.verdict.breaks_promise(self.promised))
     }
 }
 
@@ -350,8 +296,8 @@ impl Cut {
 mod tests {
     use super::*;
 
-    fn whole(window_s: Option<f64>, most_lost: Option<u64>) -> Promised {
-        Promised::Whole { window_s, most_lost }
+    fn whole(window_s: Option<f64>, most_lost: Option<u64>) -> DurabilityPromise {
+        DurabilityPromise::Whole { window_s, most_lost }
     }
 
     #[test]
@@ -360,37 +306,28 @@ mod tests {
         let lost = AuditResult { lost: 2, oldest_lost_s: Some(0.9), ..clean.clone() };
         let torn = AuditResult { torn: 1, ..clean.clone() };
         let corrupt = AuditResult { corrupt: Some("it does not start".into()), ..clean.clone() };
-        for verdict in [&clean, &lost, &torn, &corrupt] {
-            assert!(!verdict.breaks(Promised::Nothing));
-        }
-        assert!(!clean.breaks(Promised::Everything));
-        assert!(lost.breaks(Promised::Everything));
-        for verdict in [torn, corrupt] {
-            assert!(verdict.breaks(Promised::Everything) && verdict.breaks(whole(None, None)));
-        }
-    }
-
-    #[test]
-    fn losses_are_bounded_by_their_age_and_by_their_number() {
-        let lost = AuditResult { lost: 2, oldest_lost_s: Some(0.9), ..AuditResult::default() };
-        for (window_s, most_lost, broken) in [
-            (None, None, false),
-            (Some(1.0), None, false),
-            (Some(0.5), None, true),
-            (None, Some(2), false),
-            (None, Some(1), true),
-            (Some(1.0), Some(1), true),
-            (Some(0.5), Some(2), true),
+        // Whether what is lost breaks it: it is bounded by its age and by its number.
+        for (promise, broken) in [
+            (DurabilityPromise::Everything, true),
+            (whole(None, None), false),
+            (whole(Some(1.0), None), false),
+            (whole(Some(0.5), None), true),
+            (whole(None, Some(2)), false),
+            (whole(None, Some(1)), true),
+            (whole(Some(1.0), Some(1)), true),
+            (whole(Some(0.5), Some(2)), true),
         ] {
-            let promised = whole(window_s, most_lost);
-            assert_eq!(lost.breaks(promised), broken, "{promised:?}");
-            assert!(!AuditResult::default().breaks(promised));
+            let breaks = [&clean, &lost, &torn, &corrupt].map(|it| it.breaks_promise(promise));
+            assert_eq!(breaks, [false, broken, true, true], "{promise:?}");
+        }
+        for verdict in [&clean, &lost, &torn, &corrupt] {
+            assert!(!verdict.breaks_promise(DurabilityPromise::Nothing));
         }
     }
 
     #[test]
-    fn a_cut_names_its_file_system_where_there_is_a_choice() {
-        let plan = CutPlan {
+    fn a_cut_is_repeated_with_what_was_a_choice() {
+        let engines = CutPlan {
             planned: 1,
             promise: PromiseFactors::default(),
             disk: "null".to_owned(),
@@ -399,49 +336,37 @@ mod tests {
             every: false,
             command: "b run x".to_owned(),
         };
-        let repeat =
-            |plan: &CutPlan, file_system| plan.repeat("e", "strict", file_system, "torn", 3);
-        let again = "b run x --engine e --durability strict --keep torn --cut-number 3";
-        assert_eq!(repeat(&plan, FileSystem::Ext4), again);
-        let every = CutPlan { every: true, ..plan.clone() };
-        assert!(
-            repeat(&every, FileSystem::Ext4)
-                .ends_with("torn --repetitions 0 --cuts every --keep-images")
-        );
-        let both = CutPlan { file_systems: vec![FileSystem::Ext4, FileSystem::Posix], ..plan };
-        for file_system in [FileSystem::Ext4, FileSystem::Posix] {
-            let flag = format!(" --file-system {} --keep", file_system.name());
-            assert_eq!(repeat(&both, file_system), again.replace(" --keep", &flag));
-        }
-    }
-
-    #[test]
-    fn a_cut_of_a_disk_is_repeated_on_that_disk_with_its_syncs() {
+        let file_systems = vec![FileSystem::Ext4, FileSystem::Posix];
+        let every = CutPlan { every: true, ..engines.clone() };
+        let both = CutPlan { file_systems, ..engines.clone() };
         let promise = PromiseFactors { who: "disk".into(), what: "sync".into() };
-        let plan = CutPlan {
-            planned: 1,
-            promise,
-            disk: "null".to_owned(),
-            clients: 1,
-            file_systems: vec![FileSystem::Ext4],
-            every: false,
-            command: "b run fileio".to_owned(),
-        };
-        assert_eq!(
-            plan.repeat("ssd-sata/barrier=0", "dsync", FileSystem::Ext4, "torn", 3),
-            "b run fileio --disk ssd-sata/barrier=0 --factor sync=dsync --keep torn --cut-number 3"
-        );
-        let json = serde_json::to_value(&plan).unwrap();
+        let disks = CutPlan { promise, ..engines.clone() };
+        let (ext4, posix) = (FileSystem::Ext4, FileSystem::Posix);
+        for (plan, file_system, promise, cut) in [
+            (&engines, ext4, "--engine e --durability dsync", "--cut-number 3"),
+            (
+                &every,
+                ext4,
+                "--engine e --durability dsync",
+                "--repetitions 0 --cuts every --keep-images",
+            ),
+            (&both, ext4, "--engine e --durability dsync --file-system ext4", "--cut-number 3"),
+            (&both, posix, "--engine e --durability dsync --file-system posix", "--cut-number 3"),
+            (&disks, ext4, "--disk e --factor sync=dsync", "--cut-number 3"),
+        ] {
+            let again = plan.repeat_command("e", "dsync", file_system, "torn", 3);
+            assert_eq!(again, format!("b run x {promise} --keep torn {cut}"));
+        }
+        let json = serde_json::to_value(&disks).unwrap();
         assert_eq!(json["promise"], serde_json::json!({ "who": "disk", "what": "sync" }));
-        let of_engines = CutPlan { promise: PromiseFactors::default(), ..plan };
-        let json = serde_json::to_value(&of_engines).unwrap();
+        let json = serde_json::to_value(&engines).unwrap();
         assert_eq!(json.get("promise"), None, "as it was before disks could promise");
-        assert_eq!(serde_json::from_value::<CutPlan>(json).unwrap(), of_engines);
+        assert_eq!(serde_json::from_value::<CutPlan>(json).unwrap(), engines);
     }
 
     #[test]
     fn a_promise_that_an_older_bakeoff_recorded_bounds_no_number() {
-        let old: Promised = serde_json::from_str(r#"{"whole":{"window_s":1.5}}"#).unwrap();
+        let old: DurabilityPromise = serde_json::from_str(r#"{"whole":{"window_s":1.5}}"#).unwrap();
         assert_eq!(old, whole(Some(1.5), None));
     }
 }

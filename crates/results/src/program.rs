@@ -1,24 +1,22 @@
-//! What tells one program of bakeoff from another: its version, which names the commit that it was built from, as
-//! `0.1.0 (8693ee198-dirty)`, and its SHA-256.
+//! Identifies programs of bakeoff: by the version with its commit, as `0.1.0 (8693ee198-dirty)`,
+//! and by the SHA-256.
 
-/// What git adds to the commit where files were changed since.
+/// git's suffix for changed files.
 const CHANGED: &str = "-dirty";
 
-/// So many digits of a SHA-256 tell programs apart for a reader.
+/// Enough digits of a SHA-256 for a reader.
 const DIGITS: usize = 12;
 
-/// The commit, with what git adds to it; `None` where the version has none.
-pub fn commit(version: &str) -> Option<&str> {
+/// With git's suffix; `None` if the version has none.
+pub fn find_commit(version: &str) -> Option<&str> {
     let (_, rest) = version.split_once(" (")?;
     rest.strip_suffix(')').filter(|commit| !commit.is_empty())
 }
 
-/// Whether files had been changed since the commit.
 pub fn is_of_changed_files(version: &str) -> bool {
-    commit(version).is_some_and(|commit| commit.ends_with(CHANGED))
+    find_commit(version).is_some_and(|commit| commit.ends_with(CHANGED))
 }
 
-/// The first digits of a SHA-256.
 pub fn short_sum(sum: &str) -> &str {
     sum.get(..DIGITS).unwrap_or(sum)
 }
@@ -38,7 +36,7 @@ mod tests {
             ("0.1.0 (8693ee198", None, false),
             ("", None, false),
         ] {
-            assert_eq!((commit(version), is_of_changed_files(version)), (is_of, is_changed));
+            assert_eq!((find_commit(version), is_of_changed_files(version)), (is_of, is_changed));
         }
     }
 }

@@ -1,9 +1,8 @@
-//! Reads a run folder.
-
 use rusqlite::{OptionalExtension, Row, Transaction};
 
 use crate::column::{
-    ReadBudget, histogram, json, optional_histogram, optional_text, text, unreadable,
+    ReadBudget, optional_histogram, optional_text, read_histogram, read_json, read_text,
+    reject_column,
 };
 use crate::measure::Measures;
 use crate::power_cut::Cut;
@@ -15,58 +14,40 @@ use crate::summary::{OperationSummary, TrialSummary};
 use crate::takeover::Platform;
 use crate::{Result, Run, debts};
 
-/// One trial of the plan that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndedTrial {
-    /// Which block.
     pub block: u32,
-    /// Which attempt at it.
     pub attempt: u32,
-    /// The trial's place in the block.
     pub order: u32,
-    /// Whether it counts.
     pub valid: bool,
 }
 
-/// All reads until it is dropped see the same state of a folder, though its run may go on.
 pub struct FolderSnapshot<'a>(
     #[expect(dead_code, reason = "it ends when it is dropped")] Transaction<'a>,
 );
 
 impl RunFolder {
-    /// What was known before the first trial.
-    ///
-    /// # Errors
-    /// [`crate::Error::Damaged`] where it can't be read, as everything below.
     pub fn run(&self) -> Result<Run> {
-        self.state().map(|state| state.run)
+        self.read_state().map(|state| state.run)
     }
 
-    /// The run, and how far it came.
-    ///
-    /// # Errors
-    /// As [`RunFolder::run`].
-    pub fn state(&self) -> Result<RunState> {
+    pub fn read_state(&self) -> Result<RunState> {
         self.connection
             .query_row("SELECT description, status, ended_s FROM run", [], |row| {
-                ReadBudget::of_a_table().take(row)?;
+                ReadBudget::of_a_table().take_row(row)?;
                 let status: String = row.get(1)?;
                 Ok(RunState {
-                    run: json(row, 0)?,
-                    status: Status::named(&status).ok_or_else(|| unreadable(1, status))?,
+                    run: read_json(row, 0)?,
+                    status: Status::from_name(&status).ok_or_else(|| reject_column(1, status))?,
                     ended_s: row.get(2)?,
                 })
             })
-            .map_err(self.failed())
+            .map_err(self.map_error())
     }
 
-    /// The trials that have ended, in the order in which they ran: what a resumed run need not
-    /// do again.
-    ///
-    /// # Errors
-    /// As [`RunFolder::run`].
-    pub fn done(&self) -> Result<Vec<EndedTrial>> {
-        self.rows("SELECT block, attempt, position, valid FROM trial ORDER BY id", |row| {
+    /// Trials that a resumed run need not repeat.
+    pub fn read_ended_trials(&self) -> Result<Vec<EndedTrial>> {
+        self.read_rows("SELECT block, attempt, position, valid FROM trial ORDER BY id", |row| {
             Ok(EndedTrial {
                 block: row.get(0)?,
                 attempt: row.get(1)?,
@@ -76,12 +57,8 @@ impl RunFolder {
         })
     }
 
-    /// What was seen of the machine alone, in order.
-    ///
-    /// # Errors
-    /// As [`RunFolder::run`].
-    pub fn canaries(&self) -> Result<Vec<Canary>> {
-        self.rows(
+    pub fn read_canaries(&self) -> Result<Vec<Canary>> {
+        self.read_rows(
             "SELECT at_s, cpu_s, memory_s, sync_s, read_s, off FROM canary ORDER BY id",
             |row| {
                 Ok(Canary {
@@ -96,27 +73,16 @@ impl RunFolder {
         )
     }
 
-    /// Every power cut, in the order in which they were made.
-    ///
-    /// # Errors
-    /// As [`RunFolder::run`].
-    pub fn cuts(&self) -> Result<Vec<Cut>> {
-        self.rows("SELECT facts FROM cut ORDER BY id", |row| json(row, 0))
+    pub fn read_cuts(&self) -> Result<Vec<Cut>> {
+        self.read_rows("SELECT facts FROM cut ORDER BY id", |row| read_json(row, 0))
     }
 
-    /// Holds what is read fast until it is dropped.
-    ///
-    /// # Errors
-    /// As [`RunFolder::run`].
-    pub fn snapshot(&self) -> Result<FolderSnapshot<'_>> {
-        self.connection.unchecked_transaction().map(FolderSnapshot).map_err(self.failed())
+    /// Until it is dropped, all reads see one state.
+    pub fn begin_snapshot(&self) -> Result<FolderSnapshot<'_>> {
+        self.connection.unchecked_transaction().map(FolderSnapshot).map_err(self.map_error())
     }
 
-    /// One trial as it was committed, with all its histograms and debts.
-    ///
-    /// # Errors
-    /// As [`RunFolder::run`].
-    pub fn trial(&self, block: u32, attempt: u32, order: u32) -> Result<Option<Trial>> {
+    pub fn read_trial(&self, block: u32, attempt: u32, order: u32) -> Result<Option<Trial>> {
         let found = || -> rusqlite::Result<Option<Trial>> {
             let found = self
                 .connection
@@ -126,60 +92,53 @@ impl RunFolder {
                      FROM trial WHERE block = ?1 AND attempt = ?2 AND position = ?3",
                     (block, attempt, order),
                     |row| {
-                        ReadBudget::of_a_table().take(row)?;
+                        ReadBudget::of_a_table().take_row(row)?;
                         Ok((row.get(0)?, self.trial_of(row, (block, attempt, order))?))
                     },
                 )
                 .optional()?;
             let Some((id, mut trial)) = found else { return Ok(None) };
             if let Some(measured) = &mut trial.measured {
-                measured.operations = self.operations(id)?;
-                measured.debts = debts::read(&self.connection, id, &mut ReadBudget::of_a_table())?;
+                measured.operations = self.read_operations(id)?;
+                measured.debts =
+                    debts::read_debts(&self.connection, id, &mut ReadBudget::of_a_table())?;
             }
             Ok(Some(trial))
         };
-        found().map_err(self.failed())
+        found().map_err(self.map_error())
     }
 
-    /// What ran the run last.
-    ///
-    /// # Errors
-    /// As [`RunFolder::run`].
     pub fn last_platform(&self) -> Result<Platform> {
-        let (run, ended) = (self.run()?, self.ended()?);
+        let (run, ended) = (self.run()?, self.count_ended()?);
         let last = run.takeovers.iter().rfind(|it| it.ran_something(ended));
         Ok(last.map_or_else(|| run.platform(), |it| it.by.clone()))
     }
 
-    /// How many trials have ended, and how many power cuts were made.
-    pub(crate) fn ended(&self) -> Result<(u32, u32)> {
+    pub(crate) fn count_ended(&self) -> Result<(u32, u32)> {
         let made =
             "SELECT (SELECT count(*) FROM trial), (SELECT count(*) FROM cut WHERE failed IS NULL)";
         let counted = self.connection.query_row(made, [], |row| Ok((row.get(0)?, row.get(1)?)));
-        counted.map_err(self.failed())
+        counted.map_err(self.map_error())
     }
 
-    /// Every trial's figures, in the order in which they ran. Where a trial's rates were not counted when
-    /// it ran, they are counted from its seconds; else no histogram is touched.
-    ///
-    /// # Errors
-    /// As [`RunFolder::run`].
-    pub fn trials(&self) -> Result<Vec<TrialSummary>> {
-        let trials = self.rows(
+    /// In the order of running. If a trial's rates were not counted, they are counted from its
+    /// seconds; else no histogram is read.
+    pub fn read_trials(&self) -> Result<Vec<TrialSummary>> {
+        let trials = self.read_rows(
             "SELECT repetition, block, attempt, position, levels, started_s, valid, reason,
                  ran_s, window_start_s, window_end_s, measures, warnings, id
              FROM trial ORDER BY id",
-            |row| Ok((row.get(13)?, self.summary(row)?)),
+            |row| Ok((row.get(13)?, self.read_summary(row)?)),
         )?;
         let all = || {
             let mut trials = self.with_operations(trials)?;
             recount_rates(self, &mut trials)?;
             Ok(trials.into_iter().map(|(_, trial)| trial).collect())
         };
-        all().map_err(self.failed())
+        all().map_err(self.map_error())
     }
 
-    /// Hangs the operations' figures on their trials; both come in the trials' order.
+    /// Both come in the order of trials.
     fn with_operations(
         &self,
         mut trials: Vec<(i64, TrialSummary)>,
@@ -194,7 +153,7 @@ impl RunFolder {
         let mut at = 0;
         let mut left = ReadBudget::of_a_table();
         while let Some(row) = rows.next()? {
-            left.take(row)?;
+            left.take_row(row)?;
             let trial: i64 = row.get(0)?;
             while trials.get(at).is_some_and(|(id, _)| *id < trial) {
                 at += 1;
@@ -205,19 +164,19 @@ impl RunFolder {
         Ok(trials)
     }
 
-    fn operations(&self, trial: i64) -> rusqlite::Result<Vec<OperationRecord>> {
+    fn read_operations(&self, trial: i64) -> rusqlite::Result<Vec<OperationRecord>> {
         let mut statement = self.connection.prepare(
             "SELECT position, name, kept, service, errors, retries, unfinished, per_second
              FROM operation WHERE trial = ?1 ORDER BY position",
         )?;
         let mut left = ReadBudget::of_a_table();
         let operations = statement.query_map([trial], |row| {
-            left.take(row)?;
+            left.take_row(row)?;
             Ok(OperationRecord {
-                name: text(row, 1)?,
-                kept: histogram(row, 2)?,
+                name: read_text(row, 1)?,
+                kept: read_histogram(row, 2)?,
                 service: optional_histogram(row, 3)?,
-                slots: self.slots(trial, row.get(0)?)?,
+                slots: self.read_slots(trial, row.get(0)?)?,
                 errors: row.get(4)?,
                 retries: row.get(5)?,
                 unfinished: row.get(6)?,
@@ -227,45 +186,45 @@ impl RunFolder {
         operations.collect()
     }
 
-    fn slots(&self, trial: i64, operation: i64) -> rusqlite::Result<Vec<SlotRecord>> {
+    fn read_slots(&self, trial: i64, operation: i64) -> rusqlite::Result<Vec<SlotRecord>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT start_s, end_s, histogram
              FROM slot WHERE trial = ?1 AND operation = ?2 ORDER BY position",
         )?;
         let mut left = ReadBudget::of_a_table();
         let slots = statement.query_map([trial, operation], |row| {
-            left.take(row)?;
+            left.take_row(row)?;
             Ok(SlotRecord {
                 start_s: row.get(0)?,
                 end_s: row.get(1)?,
-                histogram: histogram(row, 2)?,
+                histogram: read_histogram(row, 2)?,
             })
         })?;
         slots.collect()
     }
 
-    pub(crate) fn rows<T>(
+    pub(crate) fn read_rows<T>(
         &self,
         sql: &str,
         mut read: impl FnMut(&Row) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
         let mut all = || -> rusqlite::Result<Vec<T>> {
             let mut left = ReadBudget::of_a_table();
-            let read = |row: &Row| left.take(row).and_then(|()| read(row));
+            let read = |row: &Row| left.take_row(row).and_then(|()| read(row));
             self.connection.prepare(sql)?.query_map([], read)?.collect()
         };
-        all().map_err(self.failed())
+        all().map_err(self.map_error())
     }
 
-    fn summary(&self, row: &Row) -> rusqlite::Result<TrialSummary> {
-        let (measures, warnings) = measured(row, [11, 12])?.unwrap_or_default();
+    fn read_summary(&self, row: &Row) -> rusqlite::Result<TrialSummary> {
+        let (measures, warnings) = read_measured(row, [11, 12])?.unwrap_or_default();
         let window_s = row.get::<_, Option<f64>>(9)?.zip(row.get(10)?);
         Ok(TrialSummary {
             repetition: row.get(0)?,
             block: row.get(1)?,
             attempt: row.get(2)?,
             order: row.get(3)?,
-            levels: json(row, 4)?,
+            levels: read_json(row, 4)?,
             started_s: row.get(5)?,
             valid: row.get(6)?,
             reason: optional_text(row, 7)?,
@@ -277,9 +236,8 @@ impl RunFolder {
         })
     }
 
-    /// A trial without its operations.
     fn trial_of(&self, row: &Row, place: (u32, u32, u32)) -> rusqlite::Result<Trial> {
-        let measured = match measured(row, [9, 10])? {
+        let measured = match read_measured(row, [9, 10])? {
             Some((measures, warnings)) => Some(TrialMeasurements {
                 ran_s: row.get(6)?,
                 window_s: (row.get(7)?, row.get(8)?),
@@ -295,7 +253,7 @@ impl RunFolder {
             block: place.0,
             attempt: place.1,
             order: place.2,
-            levels: json(row, 2)?,
+            levels: read_json(row, 2)?,
             started_s: row.get(3)?,
             valid: row.get(4)?,
             reason: optional_text(row, 5)?,
@@ -304,20 +262,19 @@ impl RunFolder {
     }
 }
 
-/// The measures and the warnings of a trial that has any.
-fn measured(
+fn read_measured(
     row: &Row,
     [measures, warnings]: [usize; 2],
 ) -> rusqlite::Result<Option<(Measures, Vec<String>)>> {
     match row.get_ref(measures)?.as_str_or_null()? {
-        Some(_) => Ok(Some((json(row, measures)?, json(row, warnings)?))),
+        Some(_) => Ok(Some((read_json(row, measures)?, read_json(row, warnings)?))),
         None => Ok(None),
     }
 }
 
 fn operation_summary(row: &Row) -> rusqlite::Result<OperationSummary> {
     Ok(OperationSummary {
-        name: text(row, 1)?,
+        name: read_text(row, 1)?,
         count: row.get(2)?,
         mean_s: row.get(3)?,
         p50_s: row.get(4)?,

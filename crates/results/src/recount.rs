@@ -1,28 +1,23 @@
-//! Counts the rates of a run that was made before rates were counted, from the seconds that it kept.
+//! Counts the rates of old runs from their seconds.
 //!
-//! Such a run has its rates by Little's law: the clients over the mean time of their cycles. Where some
-//! clients starve, that is wrong by up to two times.
+//! Those runs have rates by Little's law, which are wrong by up to two times if some clients
+//! starve.
 
-use crate::column::{ReadBudget, histogram};
-use crate::course::slots;
+use crate::column::{ReadBudget, read_histogram};
 use crate::measure::{
     BYTES, BYTES_RATE, DONE_RATE, ENDED, LITTLE_RATE, Measure, OFFERED, ROWS, ROWS_RATE, STARVED,
     Scope,
 };
 use crate::store::RunFolder;
 use crate::summary::{SlotSummary, TrialSummary};
+use crate::trial_course::read_slots;
 
-/// The least part of a window that its whole seconds have to cover to speak for all of it.
+/// The least part of the window that whole seconds must cover.
 const COVERED: f64 = 0.5;
 
-/// Edges of slots and windows that are so near are the same, in seconds.
 const SAME_S: f64 = 1e-6;
 
-/// Counts the rates of each trial that has none that were counted. Where the whole seconds of its window
-/// are too few, it keeps its rates as they are, and has no [`ENDED`].
-///
-/// # Errors
-/// As [`RunFolder::run`].
+/// If the whole seconds of a window are too few, the trial keeps its rates and has no [`ENDED`].
 pub(crate) fn recount_rates(
     folder: &RunFolder,
     trials: &mut [(i64, TrialSummary)],
@@ -33,7 +28,7 @@ pub(crate) fn recount_rates(
             continue;
         };
         let operations = 0..trial.operations.len() as i64;
-        let slots = operations.map(|operation| slots(folder, *id, operation, &mut left));
+        let slots = operations.map(|operation| read_slots(folder, *id, operation, &mut left));
         let slots = slots.collect::<rusqlite::Result<Vec<_>>>()?;
         if put_counted_rates(trial, &slots) {
             let starved = count_starved(folder, *id, to - from, &mut left)?;
@@ -47,8 +42,8 @@ fn operation_scope(name: &str) -> Scope {
     Scope::Operation(name.to_owned().into())
 }
 
-/// Puts the counted rates in the place of those by Little's law, which stay as [`LITTLE_RATE`]. Whether
-/// the whole seconds in the window cover enough of it.
+/// Rates by Little's law stay as [`LITTLE_RATE`]. Returns whether the seconds cover enough of the
+/// window.
 fn put_counted_rates(trial: &mut TrialSummary, slots: &[Vec<SlotSummary>]) -> bool {
     let Some((from, to)) = trial.window_s else { return false };
     let is_inside =
@@ -80,8 +75,7 @@ fn put_counted_rates(trial: &mut TrialSummary, slots: &[Vec<SlotSummary>]) -> bo
     true
 }
 
-/// The rate of rows or bytes, where it is known: each operation of a kind did what those did on the mean
-/// that started in the window.
+/// The rate of rows or bytes, from the mean of operations that started in the window.
 fn put_work_rate(trial: &mut TrialSummary, work: &Measure, rate: &'static Measure) {
     if trial.measures.get(rate, &Scope::Clients).is_none() {
         return;
@@ -95,7 +89,6 @@ fn put_work_rate(trial: &mut TrialSummary, work: &Measure, rate: &'static Measur
     trial.measures.set(rate, Scope::Clients, sum);
 }
 
-/// How many operations lasted at least as long as the window.
 fn count_starved(
     folder: &RunFolder,
     trial: i64,
@@ -108,9 +101,9 @@ fn count_starved(
     let mut rows = statement.query((trial, window_s))?;
     let mut starved = 0_u64;
     while let Some(row) = rows.next()? {
-        left.take(row)?;
+        left.take_row(row)?;
         let long = (window_s * 1e9) as u64;
-        starved = starved.saturating_add(histogram(row, 0)?.count_between(long, u64::MAX));
+        starved = starved.saturating_add(read_histogram(row, 0)?.count_between(long, u64::MAX));
     }
     Ok(starved)
 }

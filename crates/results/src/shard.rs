@@ -1,5 +1,4 @@
-//! What is recorded where several machines share a plan: which part of it a run is, and of a merged run which
-//! machine ran which part.
+//! Parts of a plan that several machines share, and the machine of each part in a merged run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -8,95 +7,78 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::{HostIdentity, Machine};
 
-/// Which part of a plan a run is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanShard {
-    /// Tells the plan from others: only shards of one plan make one run.
+    /// Only shards of one plan make one run.
     pub plan: String,
-    /// The SHA-256 of bakeoff's program, in hexadecimal digits: only shards of one program make one run;
-    /// `None` in records of an older bakeoff.
+    /// Only shards of one program make one run; `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program_sha256: Option<String>,
-    /// Which part, from 1.
+    /// From 1.
     pub index: u32,
-    /// How many parts there are.
     pub count: u32,
-    /// How many trials the whole plan has.
+    /// The number of trials in the whole plan.
     pub trials: u32,
-    /// The machine that runs it.
     pub host: HostIdentity,
-    /// Its blocks, by their numbers, and how many trials each has.
+    /// With numbers of trials.
     pub blocks: Vec<(u32, u32)>,
-    /// The engines and levels of durability whose power it cuts.
+    /// By engine and durability.
     pub cuts: Vec<(String, String)>,
 }
 
-/// The machines of a merged run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Merged {
-    /// Tells the plan from others.
     pub plan: String,
-    /// The SHA-256 of bakeoff's program, in hexadecimal digits: only shards of one program make one run;
-    /// `None` in records of an older bakeoff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program_sha256: Option<String>,
-    /// How many parts the plan has.
     pub count: u32,
-    /// Who ran which part: those of shards first, by their indices.
+    /// Shards first, by index.
     pub members: Vec<RunMember>,
 }
 
-/// What one machine has of a merged run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunMember {
-    /// Which part it ran, from 1; `None` where it went on with the merged run.
+    /// From 1; `None` for a machine that went on with the merged run.
     pub shard: Option<u32>,
     /// Tells it from machines of its kind.
     pub host: HostIdentity,
-    /// The machine.
     pub machine: Machine,
-    /// What timing and recording an operation costs bakeoff there, in seconds of processor time.
+    /// Processor time for timing and recording an operation there, in seconds.
     pub harness_s: f64,
-    /// How many processes wanted a processor in the minute before it began; `None` where the system does
-    /// not tell.
+    /// Runnable processes in the minute before; `None` if unknown.
     pub load: Option<f64>,
-    /// Requests a second that one neighbour stream reached alone, where it was measured.
+    /// Requests a second of one neighbour stream alone.
     pub neighbour_alone_per_second: Option<f64>,
-    /// When it began, in seconds since 1970 by its own clock.
+    /// By its own clock.
     pub started_s: f64,
-    /// When it ended; `None` where it was killed, or had not ended.
+    /// `None` after a kill, or before its end.
     pub ended_s: Option<f64>,
-    /// How long after the moment of the merge the last of its times is, in seconds by the clock of the machine
-    /// that merged it; `None` where its times lie before that, and where it went on after the merge.
+    /// How far its last time is ahead of the merging machine's clock; `None` if it is not, or if it
+    /// went on after the merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ahead_s: Option<f64>,
-    /// How many looks at the machine alone are its own: they stand in the order of the members.
+    /// They follow the order of members.
     pub canaries: u32,
-    /// Its blocks, by their numbers, and how many trials each has.
+    /// With numbers of trials.
     pub blocks: Vec<(u32, u32)>,
-    /// The engines and levels of durability whose power it cuts.
     pub cuts: Vec<(String, String)>,
 }
 
 impl Merged {
-    /// The shards that are not among its members.
-    pub fn missing(&self) -> Vec<u32> {
+    pub fn list_missing(&self) -> Vec<u32> {
         let there: BTreeSet<u32> = self.members.iter().filter_map(|member| member.shard).collect();
         (1..=self.count).filter(|index| !there.contains(index)).collect()
     }
 
-    /// The machine that went on last; `None` where none did.
     pub fn went_on_last(&self) -> Option<&RunMember> {
         self.members.last().filter(|last| last.shard.is_none())
     }
 
-    /// The same, to note something of it.
     pub(crate) fn went_on_last_mut(&mut self) -> Option<&mut RunMember> {
         self.members.last_mut().filter(|last| last.shard.is_none())
     }
 
-    /// Gives the machine that went on last what the others don't have of all looks at a machine alone, and the
-    /// run's end, in seconds since 1970, where it has none.
+    /// Gives the last machine the canaries that no other has, and the run's end if it has none.
     pub fn end_last(&mut self, canaries: u32, ended_s: Option<f64>) {
         let own = self.looks_of_last(canaries as usize).len() as u32;
         if let Some(last) = self.went_on_last_mut() {
@@ -105,8 +87,7 @@ impl Merged {
         }
     }
 
-    /// Which of so many looks at a machine alone are those of the machine that went on last; none where none
-    /// did.
+    /// Positions among all canaries; empty if no machine went on.
     pub fn looks_of_last(&self, canaries: usize) -> Range<usize> {
         let Some((last, others)) = self.members.split_last() else { return canaries..canaries };
         if last.shard.is_some() {
@@ -116,14 +97,12 @@ impl Merged {
         known.min(canaries)..canaries
     }
 
-    /// How many trials the blocks of all its members have.
-    pub fn trials(&self) -> u32 {
+    pub fn count_trials(&self) -> u32 {
         let blocks = self.members.iter().flat_map(|member| &member.blocks);
         blocks.map(|(_, trials)| *trials).fold(0, u32::saturating_add)
     }
 
-    /// Who ran each block, by the blocks' numbers.
-    pub fn owners(&self) -> BTreeMap<u32, &RunMember> {
+    pub fn map_owners(&self) -> BTreeMap<u32, &RunMember> {
         let mut owners = BTreeMap::new();
         for member in &self.members {
             owners.extend(member.blocks.iter().map(|(number, _)| (*number, member)));

@@ -1,45 +1,39 @@
-//! Which programs of bakeoff ran a run, and under which kernels.
+//! The programs and kernels that ran a run.
 
 use serde::{Deserialize, Serialize};
 
-/// A program of bakeoff, and the kernel that it runs under.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Platform {
-    /// bakeoff's version.
     pub version: String,
-    /// The SHA-256 of its program, in hexadecimal digits; `None` where it is not known.
+    /// In hexadecimal digits; `None` if unknown.
     pub program_sha256: Option<String>,
-    /// The kernel's release.
     pub kernel: String,
-    /// Which build of that release it is; `None` where it is not known.
+    /// The kernel's build; `None` if unknown.
     pub kernel_version: Option<String>,
 }
 
-/// Another program, or another kernel, that went on with a run.
+/// Another program or kernel that went on with a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Takeover {
-    /// What went on.
     pub by: Platform,
-    /// How many trials had ended by then.
     pub trials: u32,
-    /// How many power cuts had been made by then, without those that failed.
+    /// By then, without failed ones.
     pub cuts: u32,
 }
 
 impl Takeover {
-    /// Whether it ended anything of a run that has ended so many trials and power cuts.
     pub(crate) fn ran_something(&self, (trials, cuts): (u32, u32)) -> bool {
         self.trials < trials || self.cuts < cuts
     }
 }
 
 impl Platform {
-    /// Whether both have the same program; what one does not know is no difference.
+    /// Unknown values are no difference.
     pub fn has_program_of(&self, other: &Self) -> bool {
         is_alike(self.program_sha256.as_deref(), other.program_sha256.as_deref())
     }
 
-    /// Whether both have the same kernel; what one does not know is no difference.
+    /// Unknown values are no difference.
     pub fn has_kernel_of(&self, other: &Self) -> bool {
         let [one, two] = [self, other].map(|it| Some(&*it.kernel).filter(|it| !it.is_empty()));
         is_alike(one, two)

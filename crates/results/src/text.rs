@@ -1,13 +1,13 @@
-//! Text that somebody else has written, made safe to show: in the records of a run folder, in what an
-//! engine or a server says, in the names of files.
+//! Makes foreign text safe to show: from run folders, engines, servers, file names.
 //!
-//! A terminal obeys what it is shown: it changes its title, moves its cursor, writes to its clipboard.
-//! What reorders text or has no width makes it say what it does not.
+//! Terminals obey what they are shown: titles, cursors, clipboards. Characters without width or
+//! that reorder text make it say something else.
 
 use std::borrow::Cow;
 
-/// Whether a character does something other than being seen where it stands. Line breaks and tabs
-/// are for the one who sets the text to deal with.
+use serde_json::{Deserializer, Value};
+
+/// Line breaks and tabs are left to the caller.
 fn is_unseen(character: char) -> bool {
     match character {
         '\n' | '\t' => false,
@@ -21,15 +21,13 @@ fn is_unseen(character: char) -> bool {
     }
 }
 
-/// Whether a byte is an ASCII character of which [`is_unseen`] says that it is seen: nearly all text is made
-/// of these, and there is much of it.
+/// Fast path: nearly all text is plain ASCII.
 fn is_plain(byte: &u8) -> bool {
     matches!(byte, b' '..=b'~' | b'\n' | b'\t')
 }
 
-/// The text with whatever can't be seen in it as an escape: `\u{1b}`, `\r`. Line breaks and tabs
-/// stay.
-pub fn visible(text: &str) -> Cow<'_, str> {
+/// Escapes what can't be seen, as `\u{1b}`, `\r`; keeps line breaks and tabs.
+pub fn escape_unseen(text: &str) -> Cow<'_, str> {
     if text.as_bytes().iter().all(is_plain) || !text.chars().any(is_unseen) {
         return Cow::Borrowed(text);
     }
@@ -43,58 +41,22 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The same for JSON, of all strings in it, however they are escaped there.
+/// For all strings in JSON, however they are escaped.
 pub(crate) fn visible_json(json: &str) -> Cow<'_, str> {
     if json.as_bytes().iter().all(|byte| is_plain(byte) && *byte != b'\\') {
         return Cow::Borrowed(json);
     }
-    let escaped = |pair: &[u8]| matches!(pair, [b'\\', b'u' | b'b' | b'f' | b'r']);
-    if !json.chars().any(is_unseen) && !json.as_bytes().windows(2).any(escaped) {
-        return Cow::Borrowed(json);
-    }
-    let mut out = String::with_capacity(json.len() + 16);
-    let mut rest = json;
-    while let Some(character) = rest.chars().next() {
-        let (meant, length) = match character {
-            '\\' => unescaped(rest),
-            plain => (Some(plain), plain.len_utf8()),
-        };
-        let (piece, after) = rest.split_at(length);
-        match meant {
-            // The backslash of the escape is one in a string of JSON.
-            Some(meant) if is_unseen(meant) => {
-                out.push('\\');
-                out.extend(meant.escape_default());
-            }
-            _ => out.push_str(piece),
-        }
+    let (mut out, mut rest) = (String::with_capacity(json.len() + 16), json);
+    while let Some(start) = rest.find('"') {
+        let mut strings = Deserializer::from_str(&rest[start..]).into_iter::<String>();
+        // Whoever reads the rest says what is wrong with it.
+        let Some(Ok(text)) = strings.next() else { break };
+        let (before, after) = (&rest[..start], &rest[start + strings.byte_offset()..]);
+        out += before;
+        out += &Value::from(escape_unseen(&text)).to_string();
         rest = after;
     }
-    Cow::Owned(out)
-}
-
-/// The character that an escape at the start of `json` stands for, where it could be an unseen one,
-/// and the escape's length.
-fn unescaped(json: &str) -> (Option<char>, usize) {
-    let unit = |at: usize| {
-        let digits = json.get(at..at + 6)?.strip_prefix("\\u")?;
-        u32::from_str_radix(digits, 16).ok()
-    };
-    match json.as_bytes().get(1) {
-        Some(b'b') => (Some('\u{8}'), 2),
-        Some(b'f') => (Some('\u{c}'), 2),
-        Some(b'r') => (Some('\r'), 2),
-        Some(b'u') => match (unit(0), unit(6)) {
-            (Some(high @ 0xd800..=0xdbff), Some(low @ 0xdc00..=0xdfff)) => {
-                let code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-                (char::from_u32(code), 12)
-            }
-            (Some(code), _) => (char::from_u32(code), 6),
-            (None, _) => (None, 2),
-        },
-        Some(byte) if byte.is_ascii() => (None, 2),
-        _ => (None, 1),
-    }
+    Cow::Owned(out + rest)
 }
 
 #[cfg(test)]
@@ -114,8 +76,8 @@ mod tests {
             ),
             ("1\u{202f}000", "1\u{202f}000"),
         ] {
-            assert_eq!(visible(text), shown);
-            assert_eq!(visible(&visible(text)), shown, "once is enough");
+            assert_eq!(escape_unseen(text), shown);
+            assert_eq!(escape_unseen(&escape_unseen(text)), shown, "once is enough");
         }
     }
 
@@ -142,7 +104,10 @@ mod tests {
         for json in [raw, all] {
             let read: (String, f64, [String; 1]) =
                 serde_json::from_str(&visible_json(&json)).unwrap();
-            assert_eq!(read, (visible(text).into_owned(), 1.5, [visible(text).into_owned()]));
+            assert_eq!(
+                read,
+                (escape_unseen(text).into_owned(), 1.5, [escape_unseen(text).into_owned()])
+            );
         }
         for broken in ["\"\\", "\"\\u12", "\"\\ud800\"", "\"\\u{1b}\"", "\\ü", "\"\\uüüü\""] {
             assert!(serde_json::from_str::<String>(&visible_json(broken)).is_err(), "{broken}");

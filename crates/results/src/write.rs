@@ -1,6 +1,6 @@
-//! What is committed to a run folder: one transaction a trial, on the disk when it returns.
+//! Commits to a run folder: one transaction a trial, durable on return.
 
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::{Connection, Params, Transaction, params};
 
 use crate::answers::Answers;
 use crate::histogram::to_bytes;
@@ -14,124 +14,85 @@ use crate::takeover::{Platform, Takeover};
 use crate::{Error, Result, debts};
 
 impl RunFolder {
-    /// Keeps a trial, with all its histograms and debts. A trial that measured nothing never counts,
-    /// whatever `valid` says.
-    ///
-    /// # Errors
-    /// [`Error::Full`], [`Error::CannotWrite`], [`Error::Unfit`] where a figure is not a number or
-    /// the trial is there already. Nothing of the trial is kept then, and nothing else is lost.
+    /// A trial that measured nothing never counts, whatever `valid` says.
     pub fn commit_trial(&mut self, trial: &Trial) -> Result<()> {
-        trial.measured.as_ref().map_or(Ok(()), fit)?;
-        let failed = self.failed();
+        trial.measured.as_ref().map_or(Ok(()), check_fit)?;
+        let failed = self.map_error();
         let mut write = || -> rusqlite::Result<()> {
             let transaction = self.connection.transaction()?;
             insert_trial(&transaction, trial)?;
             let id = transaction.last_insert_rowid();
             if let Some(measured) = &trial.measured {
                 insert_operations(&transaction, id, measured)?;
-                debts::insert(&transaction, id, &measured.debts)?;
+                debts::insert_debts(&transaction, id, &measured.debts)?;
             }
             transaction.commit()
         };
-        write().map_err(|cause| unfit(cause, &failed))
+        write().map_err(|cause| unfit_error(cause, &failed))
     }
 
-    /// Keeps a power cut. It takes the place of a failed attempt at the same one, which says nothing.
-    ///
-    /// # Errors
-    /// As [`RunFolder::commit_trial`].
+    /// Replaces a failed attempt at the same cut.
     pub fn commit_cut(&mut self, cut: &Cut) -> Result<()> {
         let facts = serde_json::to_string(cut).map_err(|error| Error::Unfit(error.to_string()))?;
-        let failed = self.failed();
+        let failed = self.map_error();
         self.connection
             .transaction()
             .and_then(|transaction| {
-                replace(&transaction, cut, &facts)?;
+                replace_cut(&transaction, cut, &facts)?;
                 transaction.commit()
             })
-            .map_err(|cause| unfit(cause, failed))
+            .map_err(|cause| unfit_error(cause, failed))
     }
 
-    /// Keeps what a look at the machine alone has shown.
-    ///
-    /// # Errors
-    /// As [`RunFolder::commit_trial`].
     pub fn commit_canary(&mut self, canary: &Canary) -> Result<()> {
         let Canary { at_s, cpu_s, memory_s, sync_s, read_s, off } = canary;
-        self.connection
-            .execute(
-                "INSERT INTO canary (at_s, cpu_s, memory_s, sync_s, read_s, off)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                (at_s, cpu_s, memory_s, sync_s, read_s, off),
-            )
-            .map(|_| ())
-            .map_err(|cause| unfit(cause, self.failed()))
+        let sql = "INSERT INTO canary (at_s, cpu_s, memory_s, sync_s, read_s, off)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        self.execute_sql(sql, (at_s, cpu_s, memory_s, sync_s, read_s, off))
     }
 
-    /// Says how far the run came, and when it ended, in seconds since 1970.
-    ///
-    /// # Errors
-    /// [`Error::Full`], [`Error::CannotWrite`].
+    /// `ended_s` is since 1970.
     pub fn set_status(&mut self, status: Status, ended_s: Option<f64>) -> Result<()> {
-        self.connection
-            .execute("UPDATE run SET status = ?1, ended_s = ?2", (status.name(), ended_s))
-            .map(|_| ())
-            .map_err(self.failed())
+        self.execute_sql("UPDATE run SET status = ?1, ended_s = ?2", (status.name(), ended_s))
     }
 
-    /// Notes what one neighbour stream reaches alone, in requests a second: it is measured after
-    /// the run has begun, and holds for all of it; of a merged run for the machine that went on last.
-    ///
-    /// # Errors
-    /// [`Error::Full`], [`Error::CannotWrite`].
+    /// Requests a second, measured after the run's start, for all of it; of a merged run for the
+    /// last machine.
     pub fn set_neighbour_alone(&mut self, per_second: f64) -> Result<()> {
         let mut run = self.run()?;
         run.neighbour_alone_per_second = Some(per_second);
         if let Some(last) = run.merged.as_mut().and_then(Merged::went_on_last_mut) {
             last.neighbour_alone_per_second = Some(per_second);
         }
-        self.describe(&run)
+        self.write_run(&run)
     }
 
-    /// Notes that this program under this kernel goes on with the run, where another one ran it last. Those that
-    /// went on before and ended nothing are forgotten.
-    ///
-    /// # Errors
-    /// As [`RunFolder::run`]; [`Error::Full`], [`Error::CannotWrite`].
+    /// Notes that this program and kernel go on with the run. Earlier ones that ended nothing are
+    /// forgotten.
     pub fn note_platform(&mut self, by: Platform) -> Result<()> {
-        let (last, ended @ (trials, cuts)) = (self.last_platform()?, self.ended()?);
+        let (last, ended @ (trials, cuts)) = (self.last_platform()?, self.count_ended()?);
         let mut run = self.run()?;
         run.takeovers.retain(|it| it.ran_something(ended));
         if !by.has_program_of(&last) || !by.has_kernel_of(&last) {
             run.takeovers.push(Takeover { by, trials, cuts });
         }
-        self.describe(&run)
+        self.write_run(&run)
     }
 
-    /// Notes how many seconds the run has taken so far, where that can end it.
-    ///
-    /// # Errors
-    /// [`Error::Full`], [`Error::CannotWrite`].
+    /// For a run with a limit of time.
     pub fn note_used(&mut self, seconds: f64) -> Result<()> {
         let mut run = self.run()?;
         let Some(sequential) = &mut run.sequential else { return Ok(()) };
         sequential.used_s = seconds;
-        self.describe(&run)
+        self.write_run(&run)
     }
 
-    /// Puts what is known of the run in the place of what was.
-    pub(crate) fn describe(&mut self, run: &Run) -> Result<()> {
+    pub(crate) fn write_run(&mut self, run: &Run) -> Result<()> {
         let description = serde_json::to_string(run).expect("a run is plain data");
-        self.connection
-            .execute("UPDATE run SET description = ?1", [description])
-            .map(|_| ())
-            .map_err(self.failed())
+        self.execute_sql("UPDATE run SET description = ?1", [description])
     }
 
-    /// Notes what an engine was opened with, once for each combination of terms.
-    ///
-    /// # Errors
-    /// [`Error::Full`], [`Error::CannotWrite`].
+    /// Once for each combination.
     pub fn note_applied(&mut self, applied: &Applied) -> Result<()> {
         let mut run = self.run()?;
         let same = |other: &Applied| {
@@ -142,41 +103,33 @@ impl RunFolder {
             return Ok(());
         }
         run.applied.push(applied.clone());
-        self.describe(&run)
+        self.write_run(&run)
     }
 
-    /// Notes what an image answered, in the place of what was noted of it before.
-    ///
-    /// # Errors
-    /// [`Error::Full`], [`Error::CannotWrite`].
+    /// Replaces an earlier note of the image.
     pub fn note_answers(&mut self, answers: &Answers) -> Result<()> {
         let mut run = self.run()?;
         run.answers
             .retain(|known| (&known.image, &known.levels) != (&answers.image, &answers.levels));
         run.answers.push(answers.clone());
-        self.describe(&run)
+        self.write_run(&run)
     }
 
-    /// Keeps the trials of a disturbed block, but counts them no more. A reason that a trial has
-    /// already stands.
-    ///
-    /// # Errors
-    /// [`Error::Full`], [`Error::CannotWrite`].
-    pub fn invalidate(&mut self, block: u32, attempt: u32, reason: &str) -> Result<()> {
-        self.connection
-            .execute(
-                "UPDATE trial SET valid = 0, reason = coalesce(reason, ?3)
-                 WHERE block = ?1 AND attempt = ?2",
-                (block, attempt, reason),
-            )
-            .map(|_| ())
-            .map_err(self.failed())
+    /// Keeps the trials of a disturbed block without counting them. An earlier reason stands.
+    pub fn invalidate_block(&mut self, block: u32, attempt: u32, reason: &str) -> Result<()> {
+        let sql = "UPDATE trial SET valid = 0, reason = coalesce(reason, ?3)
+                   WHERE block = ?1 AND attempt = ?2";
+        self.execute_sql(sql, (block, attempt, reason))
+    }
+
+    pub(crate) fn execute_sql(&self, sql: &str, values: impl Params) -> Result<()> {
+        let done = self.connection.execute(sql, values);
+        done.map(drop).map_err(|cause| unfit_error(cause, self.map_error()))
     }
 }
 
-/// Refuses debts that would not be read again, and what is not a number: neither JSON nor SQLite has
-/// a word for it.
-fn fit(measured: &TrialMeasurements) -> Result<()> {
+/// Rejects debts that would not be read again, and NaN and infinities: JSON and SQLite have none.
+fn check_fit(measured: &TrialMeasurements) -> Result<()> {
     let times = [measured.ran_s, measured.window_s.0, measured.window_s.1];
     let readings = measured.measures.iter();
     let off = readings.map(|reading| (&*reading.name, reading.value));
@@ -186,12 +139,15 @@ fn fit(measured: &TrialMeasurements) -> Result<()> {
         Some((name, value)) => {
             Err(Error::Unfit(format!("a figure is not a number ({name}: {value})")))
         }
-        None => debts::unfit(&measured.debts).map_or(Ok(()), |why| Err(Error::Unfit(why))),
+        None => debts::explain_unfit(&measured.debts).map_or(Ok(()), |why| Err(Error::Unfit(why))),
     }
 }
 
-/// A constraint says that the caller is at fault, not the disk.
-pub(crate) fn unfit(cause: rusqlite::Error, failed: impl Fn(rusqlite::Error) -> Error) -> Error {
+/// A violated constraint is the caller's fault, not the disk's.
+pub(crate) fn unfit_error(
+    cause: rusqlite::Error,
+    failed: impl Fn(rusqlite::Error) -> Error,
+) -> Error {
     match cause.sqlite_error_code() {
         Some(rusqlite::ErrorCode::ConstraintViolation) => Error::Unfit(cause.to_string()),
         _ => failed(cause),
@@ -210,20 +166,20 @@ fn insert_trial(to: &Transaction, trial: &Trial) -> rusqlite::Result<()> {
         trial.block,
         trial.attempt,
         trial.order,
-        json(&trial.levels),
+        to_json(&trial.levels),
         trial.started_s,
         trial.valid && measured.is_some(),
         trial.reason,
         measured.map(|measured| measured.ran_s),
         measured.map(|measured| measured.window_s.0),
         measured.map(|measured| measured.window_s.1),
-        measured.map(|measured| json(&measured.measures)),
-        measured.map(|measured| json(&measured.warnings)),
+        measured.map(|measured| to_json(&measured.measures)),
+        measured.map(|measured| to_json(&measured.warnings)),
     ])?;
     Ok(())
 }
 
-fn json(plain: &impl serde::Serialize) -> String {
+fn to_json(plain: &impl serde::Serialize) -> String {
     serde_json::to_string(plain).expect("names, numbers and sentences are plain data")
 }
 
@@ -295,14 +251,14 @@ fn insert_slots(
     Ok(())
 }
 
-fn replace(database: &Connection, cut: &Cut, facts: &str) -> rusqlite::Result<()> {
+fn replace_cut(database: &Connection, cut: &Cut, facts: &str) -> rusqlite::Result<()> {
     database.execute(
         "DELETE FROM cut
          WHERE engine = ?1 AND durability = ?2 AND file_system = ?3 AND number = ?4
              AND failed IS NOT NULL",
         (&cut.engine, &cut.durability, cut.file_system.name(), cut.number),
     )?;
-    let broken = cut.broken().count() as u64;
+    let broken = cut.broken_images().count() as u64;
     database
         .execute(
             "INSERT INTO cut (engine, durability, file_system, number, broken, failed, facts)
@@ -327,45 +283,13 @@ mod tests {
     use crate::record::Levels;
 
     fn run() -> Run {
-        Run {
-            name: String::new(),
-            title: String::new(),
-            workload: String::new(),
-            operations: Vec::new(),
-            figure_of_merit: crate::FigureOfMerit::Time,
-            compare: String::new(),
-            baseline: String::new(),
-            factors: Vec::new(),
-            seconds: 1.0,
-            operations_each: None,
-            repetitions: 1,
-            seed: 1,
-            planned: 2,
-            command: String::new(),
-            version: String::new(),
-            program_sha256: None,
-            takeovers: Vec::new(),
-            started_s: 0.0,
-            machine: Machine::default(),
-            engines: Vec::new(),
-            harness_s: 5e-8,
-            debug_build: false,
-            load: None,
-            disks: Vec::new(),
-            neighbour_alone_per_second: None,
-            text: String::new(),
-            applied: Vec::new(),
-            cuts: None,
-            estimated_s: None,
-            planner: None,
-            left_out: Vec::new(),
-            sequential: None,
-            answers: Vec::new(),
-            published: None,
-            limit: None,
-            shard: None,
-            merged: None,
-        }
+        let facts = serde_json::json!({
+            "name": "", "title": "", "workload": "", "operations": [], "compare": "", "baseline": "",
+            "factors": [], "seconds": 1.0, "repetitions": 1, "seed": 1, "planned": 2, "command": "",
+            "version": "", "started_s": 0.0, "machine": Machine::default(), "engines": [],
+            "harness_s": 5e-8, "text": "",
+        });
+        serde_json::from_value(facts).unwrap()
     }
 
     fn failed(order: u32, reason: String) -> Trial {
@@ -389,11 +313,11 @@ mod tests {
         let error = folder.commit_trial(&large).unwrap_err();
         assert!(matches!(error, Error::Full { .. }), "{error:?}");
         assert!(error.to_string().contains(&format!("--resume {}", path.display())), "{error}");
-        assert_eq!(folder.done().unwrap().len(), 1);
+        assert_eq!(folder.read_ended_trials().unwrap().len(), 1);
         drop(folder);
 
         let mut folder = RunFolder::resume(&path).unwrap();
         folder.commit_trial(&large).unwrap();
-        assert_eq!(folder.done().unwrap().len(), 2);
+        assert_eq!(folder.read_ended_trials().unwrap().len(), 2);
     }
 }

@@ -1,13 +1,8 @@
-//! Whether an open loop kept up with what was due.
-
-/// The share of what was due that may not have started when the time was over.
 const BEHIND: f64 = 0.01;
 
-/// So many may not have started, however few were due: they were due in the last moment.
 const A_FEW: f64 = 3.0;
 
-/// Whether a loop kept up in which so many operations were due, and so many of them had not started
-/// when the time was over: at most 1 % of them, or three.
+/// At most 1 % may not have started, or three, which were due in the last moment.
 pub fn keeps_up(due: f64, not_started: f64) -> bool {
     not_started <= (BEHIND * due).max(A_FEW)
 }

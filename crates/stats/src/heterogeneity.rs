@@ -1,55 +1,46 @@
-//! Whether groups agree: one effect was estimated in each of several groups, and either all have the same, or
-//! the true effect differs from group to group.
+//! Tests whether several groups show one effect, or it differs from group to group.
 //!
 //! Sources: W. G. Cochran, Biometrics 10 (1954), 101–129, for Q; Higgins and Thompson, "Quantifying
-//! heterogeneity in a meta-analysis" (2002), for I²; DerSimonian and Laird, "Meta-analysis in clinical
-//! trials" (1986), for the variance between groups; Higgins, Thompson and Spiegelhalter, "A re-evaluation of
-//! random-effects meta-analysis" (2009), section 4.1, for the interval of the true effect in one more group.
+//! heterogeneity in a meta-analysis" (2002), for I²; DerSimonian and Laird, "Meta-analysis in
+//! clinical trials" (1986), for the variance between groups; Higgins, Thompson and Spiegelhalter,
+//! "A re-evaluation of random-effects meta-analysis" (2009), section 4.1, for the interval of one
+//! more group.
 
-use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, StudentsT};
+use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 
-/// What was estimated in one group.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Effect {
-    /// The estimate.
-    pub value: f64,
-    /// Its variance: the square of its standard error.
-    pub variance: f64,
+struct Effect {
+    value: f64,
+    variance: f64,
 }
 
-/// The values of one group, as far as they have to be known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupSummary {
-    /// Their mean.
     pub mean: f64,
-    /// Their standard deviation; that of a single value is not looked at.
     pub deviation: f64,
-    /// How many there are.
     pub values: usize,
 }
 
-/// How far groups agree.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Heterogeneity {
-    /// Cochran's Q: the weighted squares of the groups' distances from what they have in common.
+    /// Cochran's Q.
     pub q: f64,
-    /// How large Q is on average where all groups have the same effect: one less than there are groups.
+    /// The mean of Q if all groups agree: groups less one.
     pub expected: f64,
-    /// The p-value of "all groups have the same effect".
+    /// Of "all groups have the same effect".
     pub p: f64,
-    /// I²: the part of the spread of the estimates that is between groups, and no chance, from 0 to 1.
+    /// I²: the part of the spread that is between groups, from 0 to 1.
     pub i_squared: f64,
     /// τ: the standard deviation of the true effects.
     pub tau: f64,
-    /// The mean of the true effects.
     pub mean: f64,
-    /// Where the true effect of one more such group lies; `None` with fewer than three.
+    /// Of one more such group; `None` with fewer than three groups.
     pub interval: Option<(f64, f64)>,
 }
 
 impl GroupSummary {
-    /// Of a mean with the half-width of its interval by Student's distribution, at that confidence, as
-    /// [`ratio_of_logs`](crate::paired::ratio_of_logs) gives it; `None` where there is no such interval.
+    /// From a mean and the half-width of its interval by Student's distribution, as
+    /// [`ratio_of_logs`](crate::paired::ratio_of_logs) gives it.
     pub fn of_interval(mean: f64, half: f64, values: usize, confidence: f64) -> Option<Self> {
         let student = StudentsT::new(0.0, 1.0, values as f64 - 1.0).ok()?;
         let inside = confidence > 0.0 && confidence < 1.0;
@@ -63,21 +54,15 @@ impl GroupSummary {
     }
 }
 
-/// How far effects agree whose variances are known, as they are of large groups. The interval is at
-/// that confidence. `None` for fewer than two effects, or where a variance is not above 0.
-pub fn of_effects(effects: &[Effect], confidence: f64) -> Option<Heterogeneity> {
-    judge(effects, confidence, |q, freedom| Some(ChiSquared::new(freedom).ok()?.sf(q)))
-}
-
-/// How far the means of groups agree, of which some may have few values.
+/// For means of groups that may have few values.
 ///
-/// The variance of a value is taken to be the same in all groups, and worked out of all of them: of a group's
-/// own few values it is so uncertain that Q, weighted by it, finds differences that are not there. Q over what
-/// is expected of it is then the F of an analysis of variance (R. A. Fisher, "Statistical Methods for
-/// Research Workers", 1925), and so is its p-value.
+/// The variance of a value is estimated from all groups together: a small group's own is so
+/// uncertain that Q would find differences that are not there. Q over its expected value is then
+/// the F of an analysis of variance (R. A. Fisher, "Statistical Methods for Research Workers",
+/// 1925).
 ///
-/// `None` for fewer than two groups, without a group of two values, or where no value differs from another
-/// of its group.
+/// `None` for fewer than two groups, without a group of two values, or without any variation inside
+/// groups.
 pub fn of_groups(groups: &[GroupSummary], confidence: f64) -> Option<Heterogeneity> {
     let freedom = |group: &GroupSummary| group.values.saturating_sub(1) as f64;
     let several = groups.iter().filter(|group| group.values > 1);
@@ -89,13 +74,12 @@ pub fn of_groups(groups: &[GroupSummary], confidence: f64) -> Option<Heterogenei
         variance: variance / group.values as f64,
     };
     let effects: Vec<Effect> = groups.iter().map(effect).collect();
-    judge(&effects, confidence, |q, between| {
+    judge_effects(&effects, confidence, |q, between| {
         Some(FisherSnedecor::new(between, within).ok()?.sf(q / between))
     })
 }
 
-/// `p` is the p-value of Q by its degrees of freedom.
-fn judge(
+fn judge_effects(
     effects: &[Effect],
     confidence: f64,
     p: impl Fn(f64, f64) -> Option<f64>,
@@ -106,11 +90,11 @@ fn judge(
         return None;
     }
     let expected = effects.len() as f64 - 1.0;
-    let (common, weights) = weighted(effects, 0.0);
+    let (common, weights) = weigh_effects(effects, 0.0);
     let q: f64 = effects.iter().map(|it| (it.value - common).powi(2) / it.variance).sum();
     let squares: f64 = effects.iter().map(|it| it.variance.powi(-2)).sum();
     let tau_squared = ((q - expected) / (weights - squares / weights)).max(0.0);
-    let (mean, weights) = weighted(effects, tau_squared);
+    let (mean, weights) = weigh_effects(effects, tau_squared);
     let spread = (tau_squared + 1.0 / weights).sqrt();
     let interval = StudentsT::new(0.0, 1.0, expected - 1.0).ok().map(|student| {
         let half = student.inverse_cdf(0.5 + confidence / 2.0) * spread;
@@ -130,9 +114,8 @@ fn judge(
     })
 }
 
-/// The mean of effects, each weighted by the inverse of its variance and of that between groups, and the sum
-/// of the weights.
-fn weighted(effects: &[Effect], between: f64) -> (f64, f64) {
+/// The mean, weighted by inverse variances, and the sum of weights.
+fn weigh_effects(effects: &[Effect], between: f64) -> (f64, f64) {
     let weight = |it: &Effect| 1.0 / (it.variance + between);
     let sum: f64 = effects.iter().map(weight).sum();
     let mean = effects.iter().map(|it| weight(it) * it.value).sum::<f64>() / sum;
@@ -141,6 +124,8 @@ fn weighted(effects: &[Effect], between: f64) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
+    use statrs::distribution::ChiSquared;
+
     use super::*;
     use crate::paired::{CONFIDENCE, ratio_of_logs};
 
@@ -176,7 +161,10 @@ mod tests {
     #[test]
     fn effects_have_the_published_figures() {
         let effects = STUDIES.map(effect);
-        let found = of_effects(&effects, CONFIDENCE).unwrap();
+        let found = judge_effects(&effects, CONFIDENCE, |q, freedom| {
+            Some(ChiSquared::new(freedom).ok()?.sf(q))
+        })
+        .unwrap();
         close(found.q, 12.0033, 4);
         assert_eq!(found.expected, 5.0);
         close(found.p, 0.0347, 4);

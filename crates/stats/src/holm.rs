@@ -1,22 +1,17 @@
 //! Several comparisons at once: Holm's step-down adjustment.
 //!
-//! With twenty comparisons of equal things, one looks different at 95 % by chance. A family is
-//! whatever a reader looks through for "the" difference, and whatever a summary counts: all that
-//! was compared.
-//!
-//! Intervals are not widened: each stands for itself, at its own confidence. What is adjusted is
-//! whether a difference is believed, so that the chance of believing any that is not there stays
-//! below 1 - confidence for the whole family.
+//! With twenty comparisons of equal things, one looks different at 95 % by chance. A family is all
+//! that was compared. Intervals are not widened; only which differences are believed is adjusted,
+//! so that the chance of believing any false one stays below 1 - confidence.
 
 use crate::paired::{Decision, Estimate};
 
-/// Adjusts p-values: a difference is believed at the level α if its adjusted p is at most α. A
-/// missing p (nothing was tested), or one that is no number, stays missing and does not count.
+/// Adjusts p-values; a missing or invalid p stays missing and does not count.
 ///
-/// With m p-values in ascending order, the i-th (from 0) is multiplied by m - i; none may be
-/// smaller than the one before it, or larger than 1. Source: Holm, "A simple sequentially
-/// rejective multiple test procedure" (1979).
-pub fn adjust(p: &[Option<f64>]) -> Vec<Option<f64>> {
+/// With m p-values ascending, the i-th (from 0) is multiplied by m - i; none is smaller than the
+/// one before, or larger than 1. Source: Holm, "A simple sequentially rejective multiple test
+/// procedure" (1979).
+pub fn adjust_p_values(p: &[Option<f64>]) -> Vec<Option<f64>> {
     let number = |p: &Option<f64>| p.filter(|p| !p.is_nan());
     let mut order: Vec<(usize, f64)> =
         p.iter().enumerate().filter_map(|(at, p)| Some((at, number(p)?))).collect();
@@ -30,20 +25,20 @@ pub fn adjust(p: &[Option<f64>]) -> Vec<Option<f64>> {
     adjusted
 }
 
-/// Which of a family of estimates differ from 1, with `confidence` in all of them at once.
-pub fn confident(family: &[Estimate], confidence: f64) -> Vec<bool> {
+/// Which estimates differ from 1, with `confidence` in all of them together.
+pub fn find_confident(family: &[Estimate], confidence: f64) -> Vec<bool> {
     let p: Vec<Option<f64>> = family.iter().map(|estimate| estimate.p).collect();
-    adjust(&p).into_iter().map(|p| p.is_some_and(|p| p <= 1.0 - confidence)).collect()
+    adjust_p_values(&p).into_iter().map(|p| p.is_some_and(|p| p <= 1.0 - confidence)).collect()
 }
 
-/// The decisions of a family: each is [`Estimate::decision`]'s, except that *faster* and *slower*
-/// become *undecided* where the difference is not [`confident`] among the whole family.
-pub fn decisions(family: &[Estimate], margin: f64, confidence: f64) -> Vec<Decision> {
-    let temper = |(estimate, confident): (&Estimate, bool)| match estimate.decision(margin) {
+/// As [`Estimate::decide`], but *faster* and *slower* become *undecided* if not [`find_confident`] in
+/// the family.
+pub fn decide_family(family: &[Estimate], margin: f64, confidence: f64) -> Vec<Decision> {
+    let temper = |(estimate, confident): (&Estimate, bool)| match estimate.decide(margin) {
         Decision::Faster | Decision::Slower if !confident => Decision::Undecided,
         decision => decision,
     };
-    family.iter().zip(confident(family, confidence)).map(temper).collect()
+    family.iter().zip(find_confident(family, confidence)).map(temper).collect()
 }
 
 #[cfg(test)]
@@ -61,22 +56,16 @@ mod tests {
     /// The usual textbook case: 0.01, 0.04, 0.03, 0.005 become 0.03, 0.06, 0.06, 0.02. The 0.06 of
     /// 0.04 is carried over from 0.03: one may not be believed where a smaller p is not.
     #[test]
-    fn the_textbook_example() {
-        close(&adjust(&[0.01, 0.04, 0.03, 0.005].map(Some)), &[0.03, 0.06, 0.06, 0.02]);
-    }
-
-    #[test]
-    fn it_is_neither_bonferroni_nor_nothing() {
-        close(&adjust(&[0.02].map(Some)), &[0.02]);
-        close(&adjust(&[0.02, 0.02, 0.02].map(Some)), &[0.06, 0.06, 0.06]);
-        close(&adjust(&[0.9, 0.8].map(Some)), &[1.0, 1.0]);
-        close(&adjust(&[0.001, 0.049].map(Some)), &[0.002, 0.049]);
-    }
-
-    #[test]
-    fn what_was_not_tested_does_not_count() {
-        assert_eq!(adjust(&[None, Some(0.04), Some(f64::NAN)]), [None, Some(0.04), None]);
-        assert!(adjust(&[]).is_empty());
+    fn each_p_is_adjusted_by_how_many_are_left() {
+        close(&adjust_p_values(&[0.01, 0.04, 0.03, 0.005].map(Some)), &[0.03, 0.06, 0.06, 0.02]);
+        // Neither Bonferroni nor nothing.
+        close(&adjust_p_values(&[0.02].map(Some)), &[0.02]);
+        close(&adjust_p_values(&[0.02, 0.02, 0.02].map(Some)), &[0.06, 0.06, 0.06]);
+        close(&adjust_p_values(&[0.9, 0.8].map(Some)), &[1.0, 1.0]);
+        close(&adjust_p_values(&[0.001, 0.049].map(Some)), &[0.002, 0.049]);
+        // What was not tested does not count.
+        assert_eq!(adjust_p_values(&[None, Some(0.04), Some(f64::NAN)]), [None, Some(0.04), None]);
+        assert!(adjust_p_values(&[]).is_empty());
     }
 
     /// Alone, p = 0.026 (t = 3.44 with 4 degrees of freedom) is believed; as the second of five,
@@ -90,11 +79,11 @@ mod tests {
         let single = of(&[3.0]);
         let noise = of(&[0.9, -0.2, 0.1, -0.3, 0.6]);
         use Decision::{Faster, Same, Slower, Undecided};
-        assert_eq!(decisions(&[barely], MARGIN, CONFIDENCE), [Slower]);
+        assert_eq!(decide_family(&[barely], MARGIN, CONFIDENCE), [Slower]);
         assert_eq!(
-            decisions(&[barely, strong, same, single, noise, noise], MARGIN, CONFIDENCE),
+            decide_family(&[barely, strong, same, single, noise, noise], MARGIN, CONFIDENCE),
             [Undecided, Faster, Same, Undecided, Undecided, Undecided]
         );
-        assert_eq!(confident(&[strong, single], CONFIDENCE), [true, false]);
+        assert_eq!(find_confident(&[strong, single], CONFIDENCE), [true, false]);
     }
 }

@@ -1,62 +1,47 @@
-//! Searching for the highest rate at which something keeps a limit, by probes that say yes or no.
+//! Searches the highest rate that keeps a limit, by probes that say yes or no.
 //!
-//! Rates rise until one breaks the limit (or fall until one keeps it), then each next one lies in the
-//! geometric middle between the highest that kept it and the lowest that broke it, until these are close to
-//! each other. The one that kept it is then probed again, several times in a row: one probe that breaks it is
-//! enough to look lower. So the answer was kept each time that it was tried, and a single lucky probe is none.
+//! Rates rise until one breaks the limit (or fall until one keeps it); the next ones bisect
+//! geometrically until the two ends are close. The rate that kept it is then confirmed by several
+//! probes; one that breaks it makes the search go lower. So a lucky probe is no answer.
 
-/// How a search goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Search {
-    /// The first rate.
     pub start: f64,
-    /// By what rates rise or fall until the limit lies between two of them; above 1.
+    /// The factor between rates until the limit is bracketed; above 1.
     pub growth: f64,
-    /// How far the rate above may be from the answer, as a part of it.
+    /// The largest gap above the answer, as a part of it.
     pub precision: f64,
     /// How often the answer is probed again.
     pub confirm: u32,
-    /// How many probes there are at most.
     pub most: usize,
-    /// The lowest and the highest rate that can be probed.
     pub bounds: (f64, f64),
 }
 
-/// A probe that has ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probe {
-    /// Its rate, as [`Search::next`] said it.
     pub rate: f64,
-    /// Whether the limit was kept.
     pub kept: bool,
 }
 
-/// What comes next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SearchStep {
-    /// This rate is to be probed.
     Probe(f64),
-    /// The search is over.
     Over(LimitBracket),
 }
 
-/// What a search has found.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LimitBracket {
-    /// The highest rate that kept the limit and never broke it; `None` where none did.
     pub keeps: Option<f64>,
-    /// The lowest that broke it; `None` where none did.
     pub breaks: Option<f64>,
-    /// How often the first of them was probed again, and kept it. Fewer times than were asked for where there
-    /// were too many probes, or no rate above it broke the limit.
+    /// Fewer than asked for if there were too many probes, or if no rate above broke the limit.
     pub confirmed: u32,
 }
 
 impl Search {
-    /// What comes after these probes, which are in order: the same after the same ones. A rate that is not
-    /// above zero, or a growth that is not above 1, ends it at once.
+    /// The next step after these probes, in order. A rate not above zero or a growth not above 1
+    /// ends the search.
     pub fn next(&self, probes: &[Probe]) -> SearchStep {
-        let found = self.found(probes);
+        let found = self.bracket_limit(probes);
         let (lowest, highest) = self.bounds;
         let is_right = self.start > 0.0 && self.start.is_finite() && self.growth > 1.0;
         if !is_right || probes.len() >= self.most {
@@ -68,30 +53,29 @@ impl Search {
             (Some(keeps), None) => (keeps * self.growth).min(highest),
             (None, Some(breaks)) if breaks <= lowest => return SearchStep::Over(found),
             (None, Some(breaks)) => (breaks / self.growth).max(lowest),
-            (Some(keeps), Some(breaks)) => match self.between(keeps, breaks) {
+            (Some(keeps), Some(breaks)) => match self.find_between(keeps, breaks) {
                 Some(middle) => middle,
                 None if found.confirmed >= self.confirm => return SearchStep::Over(found),
                 None => return SearchStep::Probe(keeps),
             },
         };
-        SearchStep::Probe(rounded(rate))
+        SearchStep::Probe(round_rate(rate))
     }
 
-    /// What these probes show, whether or not the search is over.
-    pub fn found(&self, probes: &[Probe]) -> LimitBracket {
+    pub fn bracket_limit(&self, probes: &[Probe]) -> LimitBracket {
         let mut kept: Vec<f64> = Vec::new();
         let mut found = LimitBracket::default();
         for probe in probes {
             if probe.kept {
                 let again = found.keeps == Some(probe.rate);
                 let close =
-                    || found.breaks.is_some_and(|it| self.between(probe.rate, it).is_none());
+                    || found.breaks.is_some_and(|it| self.find_between(probe.rate, it).is_none());
                 found.confirmed = if again && close() { found.confirmed + 1 } else { 0 };
                 kept.push(probe.rate);
             } else {
                 found.confirmed = 0;
                 found.breaks = Some(found.breaks.map_or(probe.rate, |it| it.min(probe.rate)));
-                // What broke the limit once does not keep it, nor does what is above it.
+                // A rate that once broke the limit does not keep it, nor do higher rates.
                 kept.retain(|rate| *rate < probe.rate);
             }
             found.keeps = kept.iter().copied().reduce(f64::max);
@@ -99,22 +83,21 @@ impl Search {
         found
     }
 
-    /// A rate between two; `None` where they are close enough, or none lies between them as rates are
-    /// rounded.
-    fn between(&self, keeps: f64, breaks: f64) -> Option<f64> {
-        let middle = rounded((keeps * breaks).sqrt());
+    /// `None` if the two are close enough, or none lies between after rounding.
+    fn find_between(&self, keeps: f64, breaks: f64) -> Option<f64> {
+        let middle = round_rate((keeps * breaks).sqrt());
         (breaks > keeps * (1.0 + self.precision) && keeps < middle && middle < breaks)
             .then_some(middle)
     }
 }
 
-/// With three digits: a rate is written, and read again.
-fn rounded(rate: f64) -> f64 {
+/// To three digits: a rate is written and read again.
+fn round_rate(rate: f64) -> f64 {
     let digits = rate.log10().floor() as i32 - 2;
     let unit = 10f64.powi(digits.abs());
     match digits {
         0.. => (rate / unit).round() * unit,
-        // Division gives the number that is nearest to what is written.
+        // Division gives the number nearest to what is written.
         _ => (rate * unit).round() / unit,
     }
 }
@@ -161,10 +144,6 @@ mod tests {
             assert_eq!(found.confirmed, 3, "{limit}");
             assert_eq!(rates[rates.len() - 3..], [keeps; 3], "{limit}: {rates:?}");
         }
-    }
-
-    #[test]
-    fn the_probes_are_few_and_in_the_order_of_a_search() {
         let (_, rates) = searched(SEARCH, |rate, _| rate <= 200.0);
         assert_eq!(rates, [100.0, 150.0, 225.0, 184.0, 203.0, 193.0, 198.0, 198.0, 198.0, 198.0]);
     }
@@ -183,16 +162,13 @@ mod tests {
     }
 
     #[test]
-    fn a_search_ends_where_no_rate_keeps_the_limit_and_where_none_breaks_it() {
+    fn a_search_ends_whatever_its_rates_do() {
         let (found, rates) = searched(Search { most: 100, ..SEARCH }, |_, _| false);
         assert_eq!((found.keeps, found.breaks), (None, Some(0.001)));
         assert!(rates.len() < 40, "{}", rates.len());
         let (found, _) = searched(Search { most: 100, ..SEARCH }, |_, _| true);
         assert_eq!((found.keeps, found.breaks, found.confirmed), (Some(1e6), None, 0));
-    }
-
-    #[test]
-    fn a_search_without_rhyme_ends_at_the_most_probes() {
+        // Without rhyme.
         let (_, rates) = searched(SEARCH, |_, number| number % 3 != 2);
         assert!(rates.len() <= SEARCH.most);
         for wrong in [f64::NAN, 0.0, -1.0, f64::INFINITY] {
@@ -210,7 +186,7 @@ mod tests {
             (0.012_346, "0.0123"),
             (1e6, "1000000"),
         ] {
-            let rounded = rounded(rate);
+            let rounded = round_rate(rate);
             assert_eq!(rounded.to_string(), wanted);
             assert_eq!(rounded.to_string().parse(), Ok(rounded));
         }

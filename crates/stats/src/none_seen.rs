@@ -1,7 +1,4 @@
-//! What can be said of how often something happens that was never seen.
-
-/// The upper end of the 95 % interval of a share of which none was seen in `tries` independent tries:
-/// 1 − 0.05^(1 / tries), and 1 without a try.
+/// The upper end of the 95 % interval of a share if none was seen: 1 − 0.05^(1 / tries).
 ///
 /// Source: Hanley & Lippman-Hand, "If nothing goes wrong, is everything all right?" (JAMA 1983).
 pub fn most_of_none(tries: u64) -> f64 {

@@ -1,70 +1,56 @@
-//! The ratio of two levels from paired blocks, with its interval and what follows from it.
+//! The ratio of two levels from paired blocks, with its interval and decision.
 //!
-//! A pair is what one block measured at both levels. Only differences inside blocks count, so
-//! whatever a block does to both its trials alike cancels. On a machine that wanders by 2 % a
-//! trial, ten trials of one level and then ten of an equal one are called different in 49 % of
-//! tries; ten shuffled blocks of both in 5 % (tests/simulations/pairs.rs).
+//! A pair is what one block measured at both levels, so that what affects both cancels. On a
+//! machine that wanders by 2 % a trial, ten trials of one level and then ten of an equal one differ
+//! in 49 % of tries; ten shuffled blocks of both in 5 % (tests/simulations/pairs.rs).
 
 use std::cmp::Ordering;
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::quantile::median;
-use crate::{Error, finite, mean};
+use crate::{Error, are_finite, mean};
 
-/// How far a ratio must be from 1 to matter: 5 %, that is beyond 1.05 or below 1 / 1.05. Ratios are
-/// held against it in logarithms, so that the same pairs say the same whichever of the two levels
-/// is put first.
+/// A ratio matters beyond 1.05 or below 1 / 1.05. It is compared in logarithms, so that the order
+/// of levels has no influence.
 pub const MARGIN: f64 = 0.05;
 
-/// The confidence of the intervals that are reported.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The confidence of intervals that are looked at before a run has ended, so that looking often
-/// does not find differences that are not there.
-pub const INTERIM_CONFIDENCE: f64 = 0.99;
-
-/// The fewest pairs that get a Hodges-Lehmann estimate: of three, one wild value moves it as it
-/// moves the mean.
+/// Of three pairs, one wild value moves it as it moves the mean.
 pub const HODGES_LEHMANN_PAIRS: usize = 4;
 
-/// What pairs say of a ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The second level's value over the first's: the geometric mean over all pairs.
     pub ratio: f64,
-    /// The interval's lower end; `None` with a single pair.
+    /// `None` with a single pair, as `high` and `p`.
     pub low: Option<f64>,
-    /// The interval's upper end; `None` with a single pair.
     pub high: Option<f64>,
-    /// The Hodges-Lehmann estimate of the ratio, which a few wild pairs can't move far; `None`
-    /// with fewer than [`HODGES_LEHMANN_PAIRS`].
+    /// Robust against a few wild pairs; `None` with fewer than [`HODGES_LEHMANN_PAIRS`].
     pub hodges_lehmann: Option<f64>,
-    /// The two-sided p-value of "the ratio is 1"; `None` with a single pair.
+    /// Two-sided, of "the ratio is 1".
     pub p: Option<f64>,
-    /// How many pairs there are; of two samples without pairs, how many values the smaller one has.
+    /// Without pairs, the values of the smaller sample.
     pub pairs: usize,
 }
 
-/// What an estimate says, for a value of which less is better (a latency).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Decision {
-    /// The interval lies wholly below 1 / (1 + margin).
+    /// The interval is below 1 / (1 + margin).
     Faster,
-    /// The interval lies wholly above 1 + margin.
+    /// The interval is above 1 + margin.
     Slower,
-    /// The interval lies between the two.
+    /// The interval is between the two.
     Same,
-    /// None of these, or there is no interval.
     Undecided,
-    /// Undecided, because mean and Hodges-Lehmann estimate disagree: see [`Estimate::decision`].
+    /// Mean and Hodges-Lehmann estimate disagree: see [`Estimate::decide`].
     Spiky,
 }
 
 impl Decision {
-    /// What an interval alone says; never [`Decision::Spiky`].
+    /// Never [`Decision::Spiky`].
     pub fn from_interval(low: f64, high: f64, margin: f64) -> Self {
-        let [low, high] = [low, high].map(|end| side(end, margin));
+        let [low, high] = [low, high].map(|end| compare_to_margin(end, margin));
         match (low, high) {
             (Ordering::Less, Ordering::Less) => Self::Faster,
             (Ordering::Greater, Ordering::Greater) => Self::Slower,
@@ -74,8 +60,7 @@ impl Decision {
     }
 }
 
-/// On which side of the margin a ratio lies, or within it.
-fn side(ratio: f64, margin: f64) -> Ordering {
+fn compare_to_margin(ratio: f64, margin: f64) -> Ordering {
     let (log, margin) = (ratio.ln(), margin.ln_1p());
     match log.abs() > margin {
         true => log.total_cmp(&0.0),
@@ -83,19 +68,14 @@ fn side(ratio: f64, margin: f64) -> Ordering {
     }
 }
 
-/// The ratio b / a from pairs (a, b) of one block each, with an interval at that confidence.
+/// The ratio b / a of pairs (a, b), with an interval.
 ///
-/// With d = ln b - ln a of each pair, the ratio is exp(mean d) and the interval
-/// exp(mean d ± t s / √n), t being the quantile (1 + confidence) / 2 of Student's distribution
-/// with n - 1 degrees of freedom and s the standard deviation of d. Sources: Student, "The
-/// probable error of a mean" (1908); on logarithms, for ratios of run times: Kalibera and Jones,
-/// "Quantifying performance changes with effect size confidence intervals" (2012). A bootstrap of
-/// percentiles is no substitute: of so few pairs, its intervals are too narrow.
-///
-/// # Errors
-/// [`Error::Empty`]; [`Error::NotPositive`] for a pair whose logarithm is no number;
-/// [`Error::Confidence`].
-pub fn ratio(pairs: &[(f64, f64)], confidence: f64) -> Result<Estimate, Error> {
+/// With d = ln b - ln a, the ratio is exp(mean d) and the interval exp(mean d ± t s / √n): t is the
+/// quantile (1 + confidence) / 2 of Student's distribution with n - 1 degrees of freedom, s the
+/// standard deviation of d. Sources: Student, "The probable error of a mean" (1908); on logarithms:
+/// Kalibera and Jones, "Quantifying performance changes with effect size confidence intervals"
+/// (2012). A percentile bootstrap is too narrow for so few pairs.
+pub fn estimate_ratio(pairs: &[(f64, f64)], confidence: f64) -> Result<Estimate, Error> {
     let fits = |value: &f64| value.is_finite() && *value > 0.0;
     let differences = pairs
         .iter()
@@ -108,10 +88,7 @@ pub fn ratio(pairs: &[(f64, f64)], confidence: f64) -> Result<Estimate, Error> {
     ratio_of_logs(&differences, confidence)
 }
 
-/// As [`ratio`], from the differences of logarithms themselves.
-///
-/// # Errors
-/// [`Error::Empty`], [`Error::NotFinite`], [`Error::Confidence`].
+/// As [`estimate_ratio`], from differences of logarithms.
 pub fn ratio_of_logs(differences: &[f64], confidence: f64) -> Result<Estimate, Error> {
     if !(confidence > 0.0 && confidence < 1.0) {
         return Err(Error::Confidence { confidence });
@@ -127,7 +104,7 @@ pub fn ratio_of_logs(differences: &[f64], confidence: f64) -> Result<Estimate, E
     if !mean.is_finite() {
         return Err(Error::NotFinite { value: mean });
     }
-    let spread = spread(differences, mean, confidence);
+    let spread = estimate_spread(differences, mean, confidence);
     Ok(Estimate {
         ratio: mean.exp(),
         low: spread.map(|(half, _)| (mean - half).exp()),
@@ -141,25 +118,23 @@ pub fn ratio_of_logs(differences: &[f64], confidence: f64) -> Result<Estimate, E
     })
 }
 
-/// The interval's half-width and the two-sided p-value of "the mean is 0"; `None` for a single
-/// value.
-fn spread(differences: &[f64], mean: f64, confidence: f64) -> Option<(f64, f64)> {
+/// The half-width and the two-sided p-value of "the mean is 0"; `None` for a single value.
+fn estimate_spread(differences: &[f64], mean: f64, confidence: f64) -> Option<(f64, f64)> {
     let n = differences.len() as f64;
     let student = StudentsT::new(0.0, 1.0, n - 1.0).ok()?;
     let squares: f64 = differences.iter().map(|d| (d - mean).powi(2)).sum();
     let error = (squares / (n - 1.0) / n).sqrt();
     let t = student.inverse_cdf(0.5 + confidence / 2.0);
-    // Without any spread, 0 / 0 must not become "not a number".
+    // Without spread, 0 / 0 must not become NaN.
     let p = if mean == 0.0 { 1.0 } else { 2.0 * student.sf(mean.abs() / error) };
     Some((t * error, p))
 }
 
-/// The median of the means of all pairs of values, each value with itself too (Walsh averages);
-/// `None` without a value or with one that is not finite.
+/// The median of the Walsh averages, the means of all pairs of values and of each with itself.
 ///
 /// Source: Hodges and Lehmann, "Estimates of location based on rank tests" (1963).
 pub fn hodges_lehmann(values: &[f64]) -> Option<f64> {
-    if !finite(values) {
+    if !are_finite(values) {
         return None;
     }
     let averages: Vec<f64> = values
@@ -171,13 +146,12 @@ pub fn hodges_lehmann(values: &[f64]) -> Option<f64> {
 }
 
 impl Estimate {
-    /// What follows, with a margin (usually [`MARGIN`]).
+    /// The decision with a margin (usually [`MARGIN`]).
     ///
-    /// *Spiky* is what a few wild pairs make of an estimate: the ratio and its Hodges-Lehmann
-    /// estimate lead to different conclusions (one lies beyond a margin and the other does not, or
-    /// beyond the other margin), and not by a hair: the Hodges-Lehmann estimate lies outside the
-    /// interval, or the two are further apart than the margin.
-    pub fn decision(&self, margin: f64) -> Decision {
+    /// *Spiky* means that a few wild pairs decide: the ratio and its Hodges-Lehmann estimate lie on
+    /// different sides of a margin, and the latter lies outside the interval or further away than
+    /// the margin.
+    pub fn decide(&self, margin: f64) -> Decision {
         let (Some(low), Some(high)) = (self.low, self.high) else { return Decision::Undecided };
         match self.is_spiky(low, high, margin) {
             true => Decision::Spiky,
@@ -189,17 +163,8 @@ impl Estimate {
         let Some(robust) = self.hodges_lehmann else { return false };
         let apart = (robust / self.ratio).ln().abs() > margin.ln_1p();
         let outside = robust < low || robust > high;
-        side(robust, margin) != side(self.ratio, margin) && (outside || apart)
-    }
-
-    /// Whether more pairs would change little: the interval's half-width is at most
-    /// ln(1 + margin). Looked at before a run has ended, the estimate must be one at
-    /// [`INTERIM_CONFIDENCE`].
-    pub fn precise_enough(&self, margin: f64) -> bool {
-        match (self.low, self.high) {
-            (Some(low), Some(high)) => (high / low).ln() / 2.0 <= margin.ln_1p(),
-            _ => false,
-        }
+        compare_to_margin(robust, margin) != compare_to_margin(self.ratio, margin)
+            && (outside || apart)
     }
 }
 
@@ -244,7 +209,7 @@ mod tests {
     #[test]
     fn a_ratio_worked_by_hand() {
         let pairs = [(1.0, 0.1f64.exp()), (2.0, 2.0 * 0.2f64.exp()), (5.0, 5.0 * 0.3f64.exp())];
-        let estimate = ratio(&pairs, 0.95).unwrap();
+        let estimate = estimate_ratio(&pairs, 0.95).unwrap();
         close(estimate.ratio, 0.2f64.exp(), 1e-12);
         close(estimate.low.unwrap().ln(), 0.2 - 0.248_41, 1e-5);
         close(estimate.high.unwrap().ln(), 0.2 + 0.248_41, 1e-5);
@@ -264,103 +229,92 @@ mod tests {
 
     #[test]
     fn pairs_without_spread_have_a_point_for_an_interval() {
-        let same = ratio(&[(2.0, 2.0); 6], CONFIDENCE).unwrap();
+        let same = estimate_ratio(&[(2.0, 2.0); 6], CONFIDENCE).unwrap();
         assert_eq!(
             (same.ratio, same.low, same.high, same.p),
             (1.0, Some(1.0), Some(1.0), Some(1.0))
         );
-        assert_eq!((same.hodges_lehmann, same.decision(MARGIN)), (Some(1.0), Decision::Same));
-        let double = ratio(&[(2.0, 4.0); 2], CONFIDENCE).unwrap();
+        assert_eq!((same.hodges_lehmann, same.decide(MARGIN)), (Some(1.0), Decision::Same));
+        let double = estimate_ratio(&[(2.0, 4.0); 2], CONFIDENCE).unwrap();
         assert_eq!((double.low, double.high, double.p), (Some(2.0), Some(2.0), Some(0.0)));
-        assert_eq!(double.decision(MARGIN), Decision::Slower);
-        assert!(double.precise_enough(MARGIN));
+        assert_eq!(double.decide(MARGIN), Decision::Slower);
     }
 
     #[test]
     fn a_single_pair_has_a_ratio_and_no_interval() {
-        let single = ratio(&[(1.0, 9.0)], CONFIDENCE).unwrap();
+        let single = estimate_ratio(&[(1.0, 9.0)], CONFIDENCE).unwrap();
         close(single.ratio, 9.0, 1e-12);
         assert_eq!((single.low, single.high, single.p), (None, None, None));
-        assert_eq!(single.decision(MARGIN), Decision::Undecided);
-        assert!(!single.precise_enough(MARGIN));
+        assert_eq!(single.decide(MARGIN), Decision::Undecided);
     }
 
     #[test]
     fn values_without_a_logarithm_are_named() {
         for value in [0.0, -1.0, f64::INFINITY] {
-            let error = ratio(&[(1.0, 1.0), (1.0, value)], CONFIDENCE).unwrap_err();
+            let error = estimate_ratio(&[(1.0, 1.0), (1.0, value)], CONFIDENCE).unwrap_err();
             assert_eq!(error, Error::NotPositive { pair: 1, value });
         }
-        assert!(matches!(ratio(&[(f64::NAN, 1.0)], 0.95), Err(Error::NotPositive { pair: 0, .. })));
-        assert_eq!(ratio(&[], CONFIDENCE), Err(Error::Empty));
+        assert!(matches!(
+            estimate_ratio(&[(f64::NAN, 1.0)], 0.95),
+            Err(Error::NotPositive { pair: 0, .. })
+        ));
+        assert_eq!(estimate_ratio(&[], CONFIDENCE), Err(Error::Empty));
         for confidence in [0.0, 1.0, 95.0, -0.5] {
-            assert_eq!(ratio(&[(1.0, 1.0)], confidence), Err(Error::Confidence { confidence }));
+            assert_eq!(
+                estimate_ratio(&[(1.0, 1.0)], confidence),
+                Err(Error::Confidence { confidence })
+            );
         }
-        assert!(ratio(&[(1.0, 1.0)], f64::NAN).is_err());
+        assert!(estimate_ratio(&[(1.0, 1.0)], f64::NAN).is_err());
         assert!(ratio_of_logs(&[f64::NAN], CONFIDENCE).is_err());
-    }
-
-    fn estimate(low: f64, high: f64, robust: Option<f64>) -> Estimate {
-        let ratio = (low * high).sqrt();
-        let interval = (Some(low), Some(high));
-        let (low, high) = interval;
-        Estimate { ratio, low, high, hodges_lehmann: robust, p: Some(0.5), pairs: 6 }
     }
 
     #[test]
     fn decisions_lie_wholly_on_one_side_of_the_margins() {
-        let decision = |low, high| estimate(low, high, None).decision(MARGIN);
-        assert_eq!(decision(0.5, 0.952), Decision::Faster);
-        assert_eq!(decision(0.5, 0.953), Decision::Undecided);
-        assert_eq!(decision(1.051, 3.0), Decision::Slower);
-        // Surely slower than 1, but perhaps by too little to matter.
-        assert_eq!(decision(1.01, 1.2), Decision::Undecided);
-        assert_eq!(decision(0.96, 1.04), Decision::Same);
-        // Surely different from 1, by too little to matter.
-        assert_eq!(decision(1.01, 1.04), Decision::Same);
-        assert_eq!(decision(0.953, 1.049), Decision::Same);
-        // Within 1 - 5 %, and beyond 5 % seen from the other level: 1 / 0.951 = 1.0515.
-        assert_eq!(decision(0.951, 1.04), Decision::Undecided);
-        assert_eq!(decision(1.0 / 1.04, 1.0 / 0.951), Decision::Undecided);
-        assert_eq!(decision(0.5, 2.0), Decision::Undecided);
-    }
-
-    #[test]
-    fn spiky_means_another_conclusion_by_more_than_a_hair() {
-        let decision = |low, high, robust| estimate(low, high, Some(robust)).decision(MARGIN);
-        // The mean says slower, the bulk of the pairs does not.
-        assert_eq!(decision(1.06, 1.10, 1.01), Decision::Spiky);
-        // Both say slower; by how much does not change the decision.
-        assert_eq!(decision(1.06, 1.10, 1.5), Decision::Slower);
-        // A wide interval: 1.41 against 1.0.
-        assert_eq!(decision(0.8, 2.5, 1.0), Decision::Spiky);
-        // On two sides of the margin, but next to each other.
-        assert_eq!(decision(0.9, 1.23, 1.04), Decision::Undecided);
-    }
-
-    #[test]
-    fn one_spike_among_equal_pairs_is_spiky() {
-        let mut pairs = [(1.0, 1.001); 8];
-        pairs[3] = (1.0, 20.0);
-        assert_eq!(ratio(&pairs, CONFIDENCE).unwrap().decision(MARGIN), Decision::Spiky);
-        pairs[3] = (1.0, 0.999);
-        assert_eq!(ratio(&pairs, CONFIDENCE).unwrap().decision(MARGIN), Decision::Same);
+        use Decision::{Faster, Same, Slower, Spiky, Undecided};
+        for (low, high, robust, decision) in [
+            (0.5, 0.952, None, Faster),
+            (0.5, 0.953, None, Undecided),
+            (1.051, 3.0, None, Slower),
+            // Surely slower than 1, but perhaps by too little to matter.
+            (1.01, 1.2, None, Undecided),
+            (0.96, 1.04, None, Same),
+            // Surely different from 1, by too little to matter.
+            (1.01, 1.04, None, Same),
+            (0.953, 1.049, None, Same),
+            // Within 1 - 5 %, and beyond 5 % seen from the other level: 1 / 0.951 = 1.0515.
+            (0.951, 1.04, None, Undecided),
+            (1.0 / 1.04, 1.0 / 0.951, None, Undecided),
+            (0.5, 2.0, None, Undecided),
+            // Spiky is another conclusion by more than a hair: the mean says slower, the bulk does not.
+            (1.06, 1.10, Some(1.01), Spiky),
+            // Both say slower; by how much does not change the decision.
+            (1.06, 1.10, Some(1.5), Slower),
+            // A wide interval: 1.41 against 1.0.
+            (0.8, 2.5, Some(1.0), Spiky),
+            // On two sides of the margin, but next to each other.
+            (0.9, 1.23, Some(1.04), Undecided),
+        ] {
+            let (ratio, interval) = (f64::sqrt(low * high), (Some(low), Some(high)));
+            let (low, high) = interval;
+            let it = Estimate { ratio, low, high, hodges_lehmann: robust, p: Some(0.5), pairs: 6 };
+            assert_eq!(it.decide(MARGIN), decision, "{it:?}");
+        }
     }
 
     /// With four pairs one wild one is seen; with three it can't be told which is the wild one.
     #[test]
-    fn four_pairs_are_guarded() {
-        let with = |n: usize| {
-            let mut pairs = vec![(1.0, 1.001); n];
-            pairs[1] = (1.0, 3.0);
-            ratio(&pairs, CONFIDENCE).unwrap().decision(MARGIN)
-        };
-        assert_eq!((with(3), with(4)), (Decision::Undecided, Decision::Spiky));
-    }
-
-    #[test]
-    fn precise_enough_is_a_half_width_of_the_margin() {
-        assert!(estimate(2.0, 2.0 * 1.05 * 1.0499, None).precise_enough(MARGIN));
-        assert!(!estimate(2.0, 2.0 * 1.05 * 1.0501, None).precise_enough(MARGIN));
+    fn one_spike_among_equal_pairs_is_spiky() {
+        for (pairs, spike, decision) in [
+            (8, 20.0, Decision::Spiky),
+            (8, 0.999, Decision::Same),
+            (4, 3.0, Decision::Spiky),
+            (3, 3.0, Decision::Undecided),
+        ] {
+            let mut all = vec![(1.0, 1.001); pairs];
+            all[1] = (1.0, spike);
+            let estimate = estimate_ratio(&all, CONFIDENCE).unwrap();
+            assert_eq!(estimate.decide(MARGIN), decision, "{spike} among {pairs}");
+        }
     }
 }

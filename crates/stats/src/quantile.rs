@@ -1,6 +1,4 @@
-//! Medians, and how many values must back a quantile.
-
-/// How many values of a trial must lie beyond a quantile before it is printed.
+/// Values that must lie beyond a quantile before it is printed.
 pub const BEYOND: u64 = 10;
 
 /// How many values are needed before the quantile `q` is printed: N with N (1 - q) ≥ [`BEYOND`];
@@ -15,15 +13,13 @@ pub fn needed(q: f64) -> Option<u64> {
     (0.0..1.0).contains(&q).then(|| (BEYOND as f64 / (1.0 - q) * (1.0 - 1e-12)).ceil() as u64)
 }
 
-/// Whether `count` values are enough to print the quantile `q`.
-pub fn backed(count: u64, q: f64) -> bool {
+pub fn is_backed(count: u64, q: f64) -> bool {
     needed(q).is_some_and(|needed| count >= needed)
 }
 
-/// The median: the middle value, or the mean of the middle two; `None` without a value or with
-/// one that is not finite.
+/// `None` without a value or with one that is not finite.
 pub fn median(values: &[f64]) -> Option<f64> {
-    if values.is_empty() || !crate::finite(values) {
+    if values.is_empty() || !crate::are_finite(values) {
         return None;
     }
     let mut values = values.to_vec();
@@ -37,13 +33,11 @@ pub fn median(values: &[f64]) -> Option<f64> {
     Some(lower / 2.0 + upper / 2.0)
 }
 
-/// By what the median absolute deviation of normal values must be multiplied to give their
-/// standard deviation: 1 / Φ⁻¹(3/4). Source: Hampel, "The influence curve and its role in robust
-/// estimation" (1974).
+/// 1 / Φ⁻¹(3/4): makes the median absolute deviation of normal values their standard deviation.
+/// Source: Hampel, "The influence curve and its role in robust estimation" (1974).
 pub const NORMAL_MAD: f64 = 1.4826;
 
-/// The median absolute deviation from the median, not multiplied by anything; `None` as
-/// [`median`].
+/// The median absolute deviation, unscaled.
 pub fn mad(values: &[f64]) -> Option<f64> {
     let middle = median(values)?;
     median(&values.iter().map(|value| (value - middle).abs()).collect::<Vec<_>>())
@@ -56,15 +50,11 @@ mod tests {
     #[test]
     fn a_quantile_needs_ten_values_beyond_it() {
         for (q, n) in [(0.9, 100), (0.95, 200), (0.99, 1_000), (0.999, 10_000)] {
-            assert!(backed(n, q) && !backed(n - 1, q), "{q}");
+            assert!(is_backed(n, q) && !is_backed(n - 1, q), "{q}");
         }
-        assert!(backed(10, 0.0) && !backed(9, 0.0));
-    }
-
-    #[test]
-    fn nothing_backs_what_is_no_quantile() {
+        assert!(is_backed(10, 0.0) && !is_backed(9, 0.0));
         for q in [1.0, 1.1, -0.1, f64::NAN, f64::INFINITY] {
-            assert!(!backed(u64::MAX, q), "{q}");
+            assert!(!is_backed(u64::MAX, q), "{q}");
         }
     }
 
@@ -77,11 +67,7 @@ mod tests {
         // Median 2; deviations 1, 1, 0, 0, 2, 4, 7.
         assert_eq!(mad(&[1.0, 1.0, 2.0, 2.0, 4.0, 6.0, 9.0]), Some(1.0));
         assert_eq!(mad(&[]), None);
-    }
-
-    /// Of values in no order, some of them equal.
-    #[test]
-    fn a_median_is_in_the_middle_of_all_values_in_order() {
+        // Of values in no order, some of them equal.
         for length in 1..60_usize {
             let value = |at: usize| (at * at * 37 % 61) as f64 - 30.0;
             let values: Vec<f64> = (0..length).map(value).collect();

@@ -1,9 +1,8 @@
-//! Looking at pairs several times while they come in, and stopping as soon as they decide: repeated
-//! confidence intervals.
+//! Repeated confidence intervals: looks at pairs as they come in, and stops when they decide.
 //!
-//! Who looks at plain 95 % intervals until one has a word is wrong far more often than in 5 of 100
-//! runs. Here all intervals have one confidence, higher than 95 %, such that *all looks together* hold
-//! the true ratio in 95 %: whatever makes somebody stop at a look, its interval stands.
+//! Looking at plain 95 % intervals until one decides is wrong far more often than in 5 of 100 runs.
+//! Here all intervals have one higher confidence, such that *all looks together* hold the true
+//! ratio in 95 %.
 //!
 //! Sources: C. Jennison and B. W. Turnbull, "Repeated confidence intervals for group sequential
 //! clinical trials", Controlled Clinical Trials 5 (1984), and "Group sequential methods with
@@ -16,21 +15,18 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::{CONFIDENCE, Decision};
 
-/// How many pairs are looked at first: of fewer, no interval is narrow enough for a word.
 pub const FIRST: u32 = 3;
 
-/// How many pairs are waited for at most, where nothing else is said.
 pub const MOST: u32 = 20;
 
-/// From so many pairs on it is judged whether a word can still be reached.
+/// From here on futility is judged.
 pub const FUTILE_FROM: u32 = 6;
 
-/// What the spread may shrink to until the end, as a part of what it is now, where it is judged whether
-/// a word can be reached.
+/// How far the spread may shrink until the end, as a part of now.
 const SPREAD_TO_COME: f64 = 0.8;
 
-/// The numbers of pairs at which is looked up to `most`: close at first, then a quarter more each time.
-pub fn looks(most: u32) -> Vec<u32> {
+/// Numbers of pairs: close at first, then a quarter more each time.
+pub fn plan_looks(most: u32) -> Vec<u32> {
     let early = [3, 4, 5, 6, 8, 10, 13, 16, 20].into_iter();
     let later = std::iter::successors(Some(25u32), |look| look.checked_add(look / 4));
     let mut looks: Vec<u32> = early.chain(later).take_while(|look| *look < most).collect();
@@ -38,9 +34,9 @@ pub fn looks(most: u32) -> Vec<u32> {
     looks
 }
 
-/// The same, the first of them at `least` pairs, which is at most `most`.
+/// With the first look at `least` pairs.
 pub fn looks_from(least: u32, most: u32) -> Vec<u32> {
-    let mut looks = looks(most);
+    let mut looks = plan_looks(most);
     looks.retain(|look| *look >= least);
     if looks.first().is_some_and(|first| *first > least) {
         looks.insert(0, least);
@@ -48,23 +44,21 @@ pub fn looks_from(least: u32, most: u32) -> Vec<u32> {
     looks
 }
 
-/// The confidence of each interval, such that those of all looks at `comparisons` ratios together hold
-/// the true ones with [`CONFIDENCE`]; `None` for looks that don't ascend from 2 pairs on.
+/// The confidence of each interval, such that all looks at all `comparisons` hold the true ratios
+/// with [`CONFIDENCE`]; `None` if looks don't ascend from 2.
 ///
-/// Over several ratios the errors are added up (Bonferroni's inequality): that holds however the ratios
-/// hang together.
-pub fn confidence(looks: &[u32], comparisons: u32) -> Option<f64> {
-    Some(1.0 - nominal(looks, (1.0 - CONFIDENCE) / f64::from(comparisons.max(1)))?)
+/// Errors of several ratios are added (Bonferroni's inequality), however they depend on each other.
+pub fn find_confidence(looks: &[u32], comparisons: u32) -> Option<f64> {
+    Some(1.0 - find_nominal_level(looks, (1.0 - CONFIDENCE) / f64::from(comparisons.max(1)))?)
 }
 
-/// The two-sided level of each look at which the chance of an error at any of them is `error`.
-pub fn nominal(looks: &[u32], error: f64) -> Option<f64> {
+pub fn find_nominal_level(looks: &[u32], error: f64) -> Option<f64> {
     let ascend = looks.windows(2).all(|pair| pair[0] < pair[1]);
     let valid = looks.first().is_some_and(|first| *first >= 2) && ascend;
     if !(valid && error > 0.0 && error < 1.0) {
         return None;
     }
-    // The logarithms of the two are nearly on a line: the secant method needs a few steps.
+    // In logarithms this is nearly a line: the secant method needs a few steps.
     let off = |log: f64| (any_error(looks, log.exp()) / error).ln();
     let mut before = (error.ln(), off(error.ln()));
     let mut log = before.0 - before.1;
@@ -80,12 +74,12 @@ pub fn nominal(looks: &[u32], error: f64) -> Option<f64> {
     Some(log.exp())
 }
 
-/// Whether a word may still come: whether some mean that is likely after `most` pairs, with an interval
-/// that is a little narrower than this one would become, has one. `mean` and `half` are the logarithm of
-/// the ratio and half the width of its interval, after so many pairs, at that confidence.
+/// Whether a decision is still reachable: whether some likely mean after `most` pairs has one with
+/// the narrower interval of then. `mean` and `half` are the logarithm of the ratio and half its
+/// interval now.
 ///
-/// It is a forecast, and binds nobody: an interval holds whether or not somebody stops for it.
-pub fn reachable(
+/// A forecast only: intervals hold whether or not somebody stops.
+pub fn is_reachable(
     (mean, half): (f64, f64),
     (pairs, most): (u32, u32),
     confidence: f64,
@@ -100,7 +94,7 @@ pub fn reachable(
     let spread = half * n.sqrt() / now;
     let drift = spread * (1.0 / n - 1.0 / all).max(0.0).sqrt();
     let half = then * SPREAD_TO_COME * spread / all.sqrt();
-    // A word is furthest from 1, or nearest to it, at one of these.
+    // A decision is furthest from 1, or nearest, at one of these.
     let means = [mean - drift, 0.0f64.clamp(mean - drift, mean + drift), mean + drift];
     let says =
         |mean: f64| Decision::from_interval((mean - half).exp(), (mean + half).exp(), margin);
@@ -109,31 +103,32 @@ pub fn reachable(
 
 /// The chance that the interval of any look misses the true value, at that level of each.
 ///
-/// What t says after n values depends on the angle alone between the values, as a vector, and the one
-/// whose entries are all 1: c = sin a = sum / (√n |x|), t² = (n - 1) c² / (1 - c²). The next value, over
-/// |x|, is the tangent of an angle b whose density is as cos^(n - 1) b, whatever came before; so
-/// sin a' = (√n sin a cos b + sin b) / √(n + 1), and the angles are a Markov chain. Its chance of ever
-/// leaving the bounds is found backwards, from the last look to the first (P. Armitage, C. K. McPherson
-/// and B. C. Rowe, "Repeated significance tests on accumulating data", 1969, for a known variance).
+/// t after n values depends only on the angle between the values, as a vector, and the vector of
+/// ones: c = sin a = sum / (√n |x|), t² = (n - 1) c² / (1 - c²). The next value over |x| is the
+/// tangent of an angle b with a density as cos^(n - 1) b; so sin a' = (√n sin a cos b + sin b) /
+/// √(n + 1), and the angles are a Markov chain. The chance of leaving the bounds is found backwards
+/// from the last look (P. Armitage, C. K. McPherson and B. C. Rowe, "Repeated significance tests on
+/// accumulating data", 1969, for a known variance).
 pub fn any_error(looks: &[u32], level: f64) -> f64 {
     let [Some(&first), Some(&last)] = [looks.first(), looks.last()] else { return 0.0 };
     let rule = Quadrature::new();
-    let mut after = Errors::none(bound(looks, last, level));
+    let mut after = Errors::without_errors(find_bound_angle(looks, last, level));
     for n in (first..last).rev() {
-        after = after.before(n, bound(looks, n, level), &rule);
+        after = after.step_back(n, find_bound_angle(looks, n, level), &rule);
     }
-    // The first vector lies in any direction alike: the density of its angle is as cos^(n - 2).
+    // The first vector has any direction: the density of its angle is as cos^(n - 2).
     let edge = after.bound;
     let power = first as i32 - 2;
     let density = |angle: f64| angle.cos().powi(power);
     let whole = 2.0 * rule.integrate(0.0, FRAC_PI_2, density);
     let beyond = 2.0 * rule.integrate(edge, FRAC_PI_2, density);
-    let within = 2.0 * rule.integrate(0.0, edge, |angle| after.at(angle) * density(angle));
+    let within =
+        2.0 * rule.integrate(0.0, edge, |angle| after.interpolate_chance(angle) * density(angle));
     (beyond + within) / whole
 }
 
-/// The angle beyond which a look at n values is wrong; a right angle where there is no look.
-fn bound(looks: &[u32], n: u32, level: f64) -> f64 {
+/// The angle beyond which a look at n values errs; a right angle without a look.
+fn find_bound_angle(looks: &[u32], n: u32, level: f64) -> f64 {
     let freedom = f64::from(n) - 1.0;
     match StudentsT::new(0.0, 1.0, freedom) {
         Ok(student) if looks.contains(&n) => {
@@ -143,22 +138,21 @@ fn bound(looks: &[u32], n: u32, level: f64) -> f64 {
     }
 }
 
-/// The chance of an error at a later look, by the angle now, within the bound of now.
 struct Errors {
     bound: f64,
-    /// At angles that lie equally far apart from 0 to the bound.
+    /// At equal steps of the angle from 0 to the bound.
     chances: [f64; GRID],
 }
 
 const GRID: usize = 80;
 
 impl Errors {
-    fn none(bound: f64) -> Self {
+    fn without_errors(bound: f64) -> Self {
         Self { bound, chances: [0.0; GRID] }
     }
 
-    /// At an angle within the bound, by the cubic through the four chances around it.
-    fn at(&self, angle: f64) -> f64 {
+    /// By the cubic through the four nearest chances.
+    fn interpolate_chance(&self, angle: f64) -> f64 {
         let place = (angle.abs() / self.bound).min(1.0) * (GRID - 1) as f64;
         let from = (place as usize).saturating_sub(1).min(GRID - 4);
         let x = place - from as f64;
@@ -169,8 +163,8 @@ impl Errors {
             + d * x * (x - 1.0) * (x - 2.0) / 6.0
     }
 
-    /// The same after n values, from the one after n + 1.
-    fn before(&self, n: u32, bound: f64, rule: &Quadrature) -> Self {
+    /// The chances after n values, from those after n + 1.
+    fn step_back(&self, n: u32, bound: f64, rule: &Quadrature) -> Self {
         let whole = 2.0 * rule.integrate(0.0, FRAC_PI_2, |angle| angle.cos().powi(n as i32 - 1));
         let chance = |i: usize| {
             let angle = bound * i as f64 / (GRID - 1) as f64;
@@ -179,7 +173,6 @@ impl Errors {
         Self { bound, chances: std::array::from_fn(chance) }
     }
 
-    /// The chance of an error after the step from that angle after n values.
     fn from(&self, n: u32, angle: f64, whole: f64, rule: &Quadrature) -> f64 {
         let root = f64::from(n).sqrt();
         // sin a' is this long, times the sine of b and the turn.
@@ -189,7 +182,7 @@ impl Errors {
         let density = |b: f64| b.cos().powi(n as i32 - 1) / whole;
         let later = |b: f64| {
             let next = (length * (b + turn).sin()).clamp(-1.0, 1.0).asin();
-            self.at(next) * density(b)
+            self.interpolate_chance(next) * density(b)
         };
         // Beyond the bound below, within it, beyond it above, and within it again past the top.
         let ends = [-reach - turn, reach - turn, PI - reach - turn, FRAC_PI_2];
@@ -201,7 +194,7 @@ impl Errors {
     }
 }
 
-/// Gauss and Legendre's quadrature: the places between -1 and 1, and their weights.
+/// Gauss and Legendre's quadrature: places in (-1, 1) and weights.
 struct Quadrature([(f64, f64); POINTS]);
 
 const POINTS: usize = 40;
@@ -240,11 +233,11 @@ mod tests {
 
     #[test]
     fn looks_are_close_at_first() {
-        assert_eq!(looks(20), [3, 4, 5, 6, 8, 10, 13, 16, 20]);
-        assert_eq!(looks(7), [3, 4, 5, 6, 7]);
-        assert_eq!(looks(3), [3]);
-        assert_eq!(looks(40), [3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 31, 38, 40]);
-        assert_eq!(looks_from(FIRST, 20), looks(20));
+        assert_eq!(plan_looks(20), [3, 4, 5, 6, 8, 10, 13, 16, 20]);
+        assert_eq!(plan_looks(7), [3, 4, 5, 6, 7]);
+        assert_eq!(plan_looks(3), [3]);
+        assert_eq!(plan_looks(40), [3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 31, 38, 40]);
+        assert_eq!(looks_from(FIRST, 20), plan_looks(20));
         assert_eq!(looks_from(5, 8), [5, 6, 8]);
         assert_eq!(looks_from(7, 10), [7, 8, 10]);
         assert_eq!(looks_from(6, 6), [6]);
@@ -256,14 +249,15 @@ mod tests {
         for (n, level) in [(2, 0.05), (5, 0.05), (20, 0.001), (300, 0.01)] {
             let error = any_error(&[n], level);
             assert!((error / level - 1.0).abs() < 1e-4, "{n}, {level}: {error}");
-            assert!((nominal(&[n], level).unwrap() / level - 1.0).abs() < 1e-4);
+            assert!((find_nominal_level(&[n], level).unwrap() / level - 1.0).abs() < 1e-4);
         }
     }
 
     /// Found by simulation of a million runs: 0.0093, 0.0043, 0.0028, 0.0020.
     #[test]
     fn the_levels_of_nine_looks() {
-        let found = [1.0, 2.0, 3.0, 4.0].map(|of| nominal(&looks(20), 0.05 / of).unwrap());
+        let found =
+            [1.0, 2.0, 3.0, 4.0].map(|of| find_nominal_level(&plan_looks(20), 0.05 / of).unwrap());
         for (found, level) in found.into_iter().zip([0.0093, 0.0043, 0.0028, 0.0020]) {
             assert!((found / level - 1.0).abs() < 0.04, "{found} instead of {level}");
         }
@@ -272,16 +266,17 @@ mod tests {
     #[test]
     fn what_is_no_schedule_has_no_level() {
         for looks in [&[][..], &[1, 2], &[3, 3], &[5, 4]] {
-            assert_eq!(nominal(looks, 0.05), None, "{looks:?}");
+            assert_eq!(find_nominal_level(looks, 0.05), None, "{looks:?}");
         }
-        assert_eq!(nominal(&[3], 0.0), None);
-        assert_eq!(nominal(&[3], f64::NAN), None);
+        assert_eq!(find_nominal_level(&[3], 0.0), None);
+        assert_eq!(find_nominal_level(&[3], f64::NAN), None);
     }
 
     #[test]
     fn a_word_is_out_of_reach_on_the_margin_and_where_the_spread_is_large() {
-        let reachable =
-            |ratio: f64, half: f64, pairs| reachable((ratio.ln(), half), (pairs, 20), 0.99, 0.05);
+        let reachable = |ratio: f64, half: f64, pairs| {
+            is_reachable((ratio.ln(), half), (pairs, 20), 0.99, 0.05)
+        };
         assert!(reachable(1.3, 0.3, 6), "slower, a little narrower");
         assert!(reachable(1.0, 0.06, 6), "same");
         assert!(!reachable(1.05, 0.03, 6), "on the margin, where it will stay");

@@ -1,47 +1,36 @@
-//! Whether a series is level, still climbs or falls as a whole, or is too noisy to tell.
-
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::paired::CONFIDENCE;
-use crate::{finite, mean};
+use crate::{are_finite, mean};
 
-/// The largest slope of a steady series, as a share of its mean over its whole span.
+/// As a share of the mean, over the whole span.
 pub const LARGEST_SLOPE: f64 = 0.10;
 
-/// The largest standard error of that slope with which a series can be called steady.
+/// A larger standard error of the slope hides whether a series is steady.
 pub const LARGEST_ERROR: f64 = 0.05;
 
-/// The least-squares line through a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slope {
-    /// By how much it rises from the first value to the last, as a share of the series' mean;
-    /// negative where it falls.
     pub rise: f64,
-    /// The standard error of the rise, from how far the values lie from the line.
     pub error: f64,
-    /// How many values there are.
     pub values: usize,
 }
 
-/// What a slope says of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Steadiness {
-    /// It neither rises nor falls by more than [`LARGEST_SLOPE`], as far as can be told.
+    /// The slope is at most [`LARGEST_SLOPE`], as far as can be told.
     Steady,
-    /// It rises or falls by more than that, and by more than its noise explains.
     NotSteady,
-    /// The noise would hide a slope that matters: the error is larger than [`LARGEST_ERROR`].
+    /// The error is larger than [`LARGEST_ERROR`].
     CannotTell,
 }
 
-/// The line through a series.
-///
-/// `None` with fewer than three values (a line goes through any two), with a value that is not
-/// finite, and when the mean is not above zero. The error takes the distances from the line for
-/// independent of each other. Source: Draper and Smith, "Applied regression analysis" (1998), 1.4.
-pub fn slope(series: &[f64]) -> Option<Slope> {
+/// `None` with fewer than three values, with one that is not finite, or with a mean not above zero.
+/// The error takes distances from the line for independent. Source: Draper and Smith, "Applied
+/// regression analysis" (1998), 1.4.
+pub fn fit_slope(series: &[f64]) -> Option<Slope> {
     let n = series.len() as f64;
-    if series.len() < 3 || !finite(series) {
+    if series.len() < 3 || !are_finite(series) {
         return None;
     }
     let mean = mean(series);
@@ -62,13 +51,13 @@ pub fn slope(series: &[f64]) -> Option<Slope> {
 }
 
 impl Slope {
-    /// What follows: *not steady* needs a rise of more than [`LARGEST_SLOPE`] that is also more than
-    /// t times its error, t being the quantile (1 + [`CONFIDENCE`]) / 2 of Student's distribution
-    /// with two degrees of freedom less than there are values.
+    /// *Not steady* needs a rise above [`LARGEST_SLOPE`] and above t times its error: t is the
+    /// quantile (1 + [`CONFIDENCE`]) / 2 of Student's distribution with two degrees of freedom less
+    /// than values.
     ///
-    /// Without the second condition, 60 to 90 % of series that are level and noisy are called not
-    /// steady (tests/words.rs).
-    pub fn says(&self) -> Steadiness {
+    /// Without the second condition, 60 to 90 % of level, noisy series are called not steady
+    /// (tests/words.rs).
+    pub fn steadiness(&self) -> Steadiness {
         let freedom = self.values as f64 - 2.0;
         let student = StudentsT::new(0.0, 1.0, freedom).ok();
         let beyond_noise = |student: StudentsT| {
@@ -89,20 +78,20 @@ mod tests {
     use super::*;
 
     fn says(series: impl IntoIterator<Item = f64>) -> Steadiness {
-        slope(&series.into_iter().collect::<Vec<_>>()).unwrap().says()
+        fit_slope(&series.into_iter().collect::<Vec<_>>()).unwrap().steadiness()
     }
 
     #[test]
     fn the_rise_of_a_line_is_known() {
         // From 95 to 105 around 100: 10 %, and no value is off the line.
         let line: Vec<f64> = (0..=20).map(|i| 95.0 + 0.5 * f64::from(i)).collect();
-        let found = slope(&line).unwrap();
+        let found = fit_slope(&line).unwrap();
         assert!((found.rise - 0.10).abs() < 1e-12 && found.error < 1e-12, "{found:?}");
         let fall: Vec<f64> = line.iter().rev().copied().collect();
-        assert!((slope(&fall).unwrap().rise + 0.10).abs() < 1e-12);
+        assert!((fit_slope(&fall).unwrap().rise + 0.10).abs() < 1e-12);
         // Least squares of 1, 2, 6: slope 2.5, mean 3, span 2. The residuals 0.5, -1, 0.5 have the
         // sum of squares 1.5 with one degree of freedom; over Σx² = 2 the error is √0.75.
-        let found = slope(&[1.0, 2.0, 6.0]).unwrap();
+        let found = fit_slope(&[1.0, 2.0, 6.0]).unwrap();
         assert!((found.rise - 5.0 / 3.0).abs() < 1e-12);
         assert!((found.error - 0.75f64.sqrt() * 2.0 / 3.0).abs() < 1e-12);
     }
@@ -117,7 +106,7 @@ mod tests {
     /// A rise of 30 % with an error of 20 % is no finding, and neither is that there is none.
     #[test]
     fn a_slope_within_its_noise_is_not_told() {
-        let slope = |rise, error| Slope { rise, error, values: 12 }.says();
+        let slope = |rise, error| Slope { rise, error, values: 12 }.steadiness();
         assert_eq!(slope(0.30, 0.20), Steadiness::CannotTell);
         assert_eq!(slope(0.01, 0.06), Steadiness::CannotTell);
         assert_eq!(slope(0.01, 0.05), Steadiness::Steady);
@@ -139,7 +128,7 @@ mod tests {
     #[test]
     fn without_a_line_there_is_no_answer() {
         for series in [&[][..], &[1.0, 1.0], &[0.0, 0.0, 0.0], &[1.0, f64::NAN, 1.0], &[-1.0; 4]] {
-            assert_eq!(slope(series), None, "{series:?}");
+            assert_eq!(fit_slope(series), None, "{series:?}");
         }
     }
 }

@@ -1,27 +1,21 @@
-//! The ratio of two levels from two samples whose values belong to no pairs, as those of two sittings
-//! do. What changed between the sittings is in it, and no pair cancels that.
+//! The ratio of two samples without pairs, as of two sittings. What changed between them is in it.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::paired::{Estimate, HODGES_LEHMANN_PAIRS};
 use crate::quantile::median;
-use crate::{Error, finite, mean};
+use crate::{Error, are_finite, mean};
 
-/// The ratio of the second sample over the first, from the logarithms of both, with an interval at that
-/// confidence.
+/// The ratio of the second sample over the first, from logarithms.
 ///
-/// With d the difference of the means of logarithms and v = s² / n of each sample, the ratio is exp(d)
-/// and the interval exp(d ± t √(v₁ + v₂)), t being the quantile (1 + confidence) / 2 of Student's
-/// distribution with (v₁ + v₂)² / (v₁² / (n₁ - 1) + v₂² / (n₂ - 1)) degrees of freedom. The spreads of
-/// the samples need not be equal. Sources: Welch, "The generalization of ‘Student’s’ problem when
-/// several different population variances are involved" (1947); Satterthwaite, "An approximate
-/// distribution of estimates of variance components" (1946).
+/// With d the difference of the means and v = s² / n of each sample, the ratio is exp(d) and the
+/// interval exp(d ± t √(v₁ + v₂)), t with (v₁ + v₂)² / (v₁² / (n₁ - 1) + v₂² / (n₂ - 1)) degrees of
+/// freedom. Sources: Welch, "The generalization of ‘Student’s’ problem when several different
+/// population variances are involved" (1947); Satterthwaite, "An approximate distribution of
+/// estimates of variance components" (1946).
 ///
-/// The Hodges-Lehmann estimate is the median of all differences between a value of the second sample
-/// and one of the first: Hodges and Lehmann, "Estimates of location based on rank tests" (1963).
-///
-/// # Errors
-/// [`Error::Empty`] where a sample is, [`Error::NotFinite`], [`Error::Confidence`].
+/// The Hodges-Lehmann estimate is the median of all differences between the samples: Hodges and
+/// Lehmann, "Estimates of location based on rank tests" (1963).
 pub fn ratio_of_logs(first: &[f64], second: &[f64], confidence: f64) -> Result<Estimate, Error> {
     if !(confidence > 0.0 && confidence < 1.0) {
         return Err(Error::Confidence { confidence });
@@ -36,14 +30,14 @@ pub fn ratio_of_logs(first: &[f64], second: &[f64], confidence: f64) -> Result<E
     if !difference.is_finite() {
         return Err(Error::NotFinite { value: difference });
     }
-    let spread = spread(first, second, difference, confidence);
+    let spread = estimate_spread(first, second, difference, confidence);
     let pairs = first.len().min(second.len());
     Ok(Estimate {
         ratio: difference.exp(),
         low: spread.map(|(half, _)| (difference - half).exp()),
         high: spread.map(|(half, _)| (difference + half).exp()),
         hodges_lehmann: (pairs >= HODGES_LEHMANN_PAIRS)
-            .then(|| shift(first, second))
+            .then(|| estimate_shift(first, second))
             .flatten()
             .map(f64::exp),
         p: spread.map(|(_, p)| p),
@@ -51,9 +45,14 @@ pub fn ratio_of_logs(first: &[f64], second: &[f64], confidence: f64) -> Result<E
     })
 }
 
-/// The interval's half-width and the two-sided p-value of "the difference is 0"; `None` where a sample
-/// has a single value.
-fn spread(first: &[f64], second: &[f64], difference: f64, confidence: f64) -> Option<(f64, f64)> {
+/// The half-width and the two-sided p-value of "the difference is 0"; `None` if a sample has a
+/// single value.
+fn estimate_spread(
+    first: &[f64],
+    second: &[f64],
+    difference: f64,
+    confidence: f64,
+) -> Option<(f64, f64)> {
     let (one, other) = (variance_of_mean(first)?, variance_of_mean(second)?);
     let variance = one + other;
     if variance == 0.0 {
@@ -68,7 +67,6 @@ fn spread(first: &[f64], second: &[f64], difference: f64, confidence: f64) -> Op
     Some((t * error, 2.0 * student.sf(difference.abs() / error)))
 }
 
-/// The variance of a sample's mean; `None` with a single value.
 fn variance_of_mean(values: &[f64]) -> Option<f64> {
     let n = values.len() as f64;
     let mean = mean(values);
@@ -76,11 +74,10 @@ fn variance_of_mean(values: &[f64]) -> Option<f64> {
     (values.len() > 1).then(|| squares / (n - 1.0) / n)
 }
 
-/// The median of all differences between a value of the second sample and one of the first.
-fn shift(first: &[f64], second: &[f64]) -> Option<f64> {
+fn estimate_shift(first: &[f64], second: &[f64]) -> Option<f64> {
     let differences: Vec<f64> =
         first.iter().flat_map(|one| second.iter().map(move |other| other - one)).collect();
-    finite(&differences).then(|| median(&differences)).flatten()
+    are_finite(&differences).then(|| median(&differences)).flatten()
 }
 
 #[cfg(test)]
@@ -127,7 +124,7 @@ mod tests {
             [second, turned].map(|second| ratio_of_logs(&first, &second, CONFIDENCE).unwrap());
         assert_eq!(one, other);
         // As pairs they would differ by 0.125 each, without any spread.
-        assert_eq!(one.decision(MARGIN), Decision::Undecided);
+        assert_eq!(one.decide(MARGIN), Decision::Undecided);
     }
 
     /// Differences of 0, 0, 0, 0 and 0, 0, 0, 9: 12 of 16 are 0.
@@ -136,19 +133,19 @@ mod tests {
         let first = [0.0, 0.001, 0.0, -0.001];
         let wild = ratio_of_logs(&first, &[0.0, 0.0, 0.0, 9.0], CONFIDENCE).unwrap();
         close(wild.hodges_lehmann.unwrap(), 1.0, 0.01);
-        assert_eq!(wild.decision(MARGIN), Decision::Spiky);
+        assert_eq!(wild.decide(MARGIN), Decision::Spiky);
     }
 
     #[test]
     fn what_has_no_spread_has_a_point_for_an_interval_and_a_single_value_has_none() {
         let same = ratio_of_logs(&[0.5; 4], &[0.5; 5], CONFIDENCE).unwrap();
         assert_eq!((same.low, same.high, same.p), (Some(1.0), Some(1.0), Some(1.0)));
-        assert_eq!(same.decision(MARGIN), Decision::Same);
+        assert_eq!(same.decide(MARGIN), Decision::Same);
         let apart = ratio_of_logs(&[0.0; 4], &[1.0; 4], CONFIDENCE).unwrap();
-        assert_eq!((apart.p, apart.decision(MARGIN)), (Some(0.0), Decision::Slower));
+        assert_eq!((apart.p, apart.decide(MARGIN)), (Some(0.0), Decision::Slower));
         let single = ratio_of_logs(&[0.0], &[1.0, 1.1, 1.2], CONFIDENCE).unwrap();
         assert_eq!((single.low, single.high, single.p, single.pairs), (None, None, None, 1));
-        assert_eq!(single.decision(MARGIN), Decision::Undecided);
+        assert_eq!(single.decide(MARGIN), Decision::Undecided);
         let tiny = ratio_of_logs(&[0.0, 1e-160], &[0.0, 1e-160], CONFIDENCE).unwrap();
         assert!(tiny.p.is_some_and(|p| !p.is_nan()), "{tiny:?}");
     }

@@ -1,6 +1,6 @@
 //! What must hold for any numbers.
 
-use bakeoff_stats::paired::{ratio, ratio_of_logs};
+use bakeoff_stats::paired::{estimate_ratio, ratio_of_logs};
 use bakeoff_stats::{
     CONFIDENCE, Decision, Estimate, MARGIN, canary, drift, holm, quantile, steady, warmup,
 };
@@ -12,7 +12,7 @@ fn pairs() -> impl Strategy<Value = Vec<(f64, f64)>> {
 }
 
 fn estimate(pairs: &[(f64, f64)]) -> Estimate {
-    ratio(pairs, CONFIDENCE).unwrap()
+    estimate_ratio(pairs, CONFIDENCE).unwrap()
 }
 
 /// All figures of an estimate, as logarithms.
@@ -40,12 +40,12 @@ proptest! {
     #[test]
     fn swapping_the_levels_swaps_the_word(pairs in vec((0.9..1.1f64, 0.9..1.1f64), 2..12)) {
         let swapped: Vec<_> = pairs.iter().map(|&(a, b)| (b, a)).collect();
-        let expected = match estimate(&pairs).decision(MARGIN) {
+        let expected = match estimate(&pairs).decide(MARGIN) {
             Decision::Faster => Decision::Slower,
             Decision::Slower => Decision::Faster,
             other => other,
         };
-        prop_assert_eq!(estimate(&swapped).decision(MARGIN), expected);
+        prop_assert_eq!(estimate(&swapped).decide(MARGIN), expected);
     }
 
     #[test]
@@ -66,7 +66,7 @@ proptest! {
 
     #[test]
     fn an_interval_holds_its_ratio_and_widens_with_confidence(pairs in pairs()) {
-        let (at_95, at_99) = (estimate(&pairs), ratio(&pairs, 0.99).unwrap());
+        let (at_95, at_99) = (estimate(&pairs), estimate_ratio(&pairs, 0.99).unwrap());
         if let (Some(low), Some(high)) = (at_95.low, at_95.high) {
             prop_assert!(low <= at_95.ratio && at_95.ratio <= high);
             prop_assert!(at_99.low.unwrap() <= low && high <= at_99.high.unwrap());
@@ -85,21 +85,20 @@ proptest! {
     #[test]
     fn nothing_panics(series in vec(any::<f64>(), 0..40), other in any::<f64>()) {
         let pairs: Vec<_> = series.iter().map(|&value| (value, other)).collect();
-        for estimate in [ratio(&pairs, CONFIDENCE), ratio_of_logs(&series, other)].iter().flatten() {
-            estimate.decision(MARGIN);
-            estimate.precise_enough(MARGIN);
+        for estimate in [estimate_ratio(&pairs, CONFIDENCE), ratio_of_logs(&series, other)].iter().flatten() {
+            estimate.decide(MARGIN);
         }
-        holm::adjust(&series.iter().copied().map(Some).collect::<Vec<_>>());
-        steady::slope(&series).map(|slope| slope.says());
+        holm::adjust_p_values(&series.iter().copied().map(Some).collect::<Vec<_>>());
+        steady::fit_slope(&series).map(|slope| slope.steadiness());
         canary::is_off(&series, other);
-        quantile::backed(7, other);
+        quantile::is_backed(7, other);
         prop_assert!(warmup::mser5(&series).is_none_or(|cut| 2 * cut <= series.len()));
-        prop_assert!(drift::drift(&series).is_none_or(|drift| (0.0..=1.0).contains(&drift.p)));
+        prop_assert!(drift::find_drift(&series).is_none_or(|drift| (0.0..=1.0).contains(&drift.p)));
     }
 
     #[test]
     fn holm_keeps_the_order_and_lies_between_nothing_and_bonferroni(p in vec(0.0..1.0f64, 1..20)) {
-        let adjusted: Vec<f64> = holm::adjust(&p.iter().copied().map(Some).collect::<Vec<_>>())
+        let adjusted: Vec<f64> = holm::adjust_p_values(&p.iter().copied().map(Some).collect::<Vec<_>>())
             .into_iter()
             .map(Option::unwrap)
             .collect();
@@ -115,8 +114,8 @@ proptest! {
     fn a_trend_does_not_depend_on_units(series in vec(1.0..100.0f64, 4..30)) {
         let scaled: Vec<f64> = series.iter().map(|value| value * 8.0).collect();
         prop_assert_eq!(drift::mann_kendall(&series), drift::mann_kendall(&scaled));
-        prop_assert_eq!(drift::drift(&series).unwrap().change, drift::drift(&scaled).unwrap().change);
-        prop_assert_eq!(steady::slope(&series), steady::slope(&scaled));
+        prop_assert_eq!(drift::find_drift(&series).unwrap().change, drift::find_drift(&scaled).unwrap().change);
+        prop_assert_eq!(steady::fit_slope(&series), steady::fit_slope(&scaled));
         prop_assert_eq!(warmup::mser5(&series), warmup::mser5(&scaled));
     }
 }

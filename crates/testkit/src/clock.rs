@@ -1,23 +1,23 @@
-//! The only clock that a test may judge by: it tells what came too early, and can't tell what came late.
+//! The only clock by which a test may judge: it shows that something came too early, never that it
+//! came late.
 
 use std::time::{Duration, Instant};
 
-/// How long a test waits for what must come, on a machine that does much else.
+/// How long a test waits for an event on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A moment since which a test says that so much time has passed, at least. It can't say how much: on a
-/// busy machine everything may take longer, and nothing takes less.
+/// A moment since which at least some time has passed. The time has no upper bound: on a busy
+/// machine everything may take longer, and nothing takes less.
 #[derive(Clone, Copy, Debug)]
 pub struct Since(Instant);
 
 impl Since {
-    /// The present moment.
     #[must_use]
     pub fn now() -> Self {
         Self(Instant::now())
     }
 
-    /// Whether so much time has passed since then.
+    /// Whether at least this much time has passed since then.
     #[must_use]
     pub fn at_least(self, least: Duration) -> bool {
         self.0.elapsed() >= least

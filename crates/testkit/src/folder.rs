@@ -1,4 +1,4 @@
-//! Folders that other users get into, as a server's does, and programs in them.
+//! Folders that other users may enter, such as a server's user, and programs in them.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -7,10 +7,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// A temporary folder that every user gets into, of a short path, as the address of a socket needs.
-///
-/// # Panics
-/// When it can't be made.
+/// A temporary folder that every user may enter, with a short path, as a socket's address needs.
 pub fn folder_for_all() -> TempDir {
     let folder = tempfile::Builder::new().prefix("bakeoff-").tempdir_in("/tmp");
     let folder = folder.expect("a temporary folder");
@@ -18,18 +15,12 @@ pub fn folder_for_all() -> TempDir {
     folder
 }
 
-/// Lets every user into a folder, to read what is in it.
-///
-/// # Panics
-/// When it is not this user's.
+/// Lets every user enter a folder and read its files.
 pub fn open_to_all(folder: &Path) {
     fs::set_permissions(folder, Permissions::from_mode(0o755)).expect("a folder of ours");
 }
 
 /// Writes a program that every user can run: a script for `sh`.
-///
-/// # Panics
-/// When it can't be written.
 pub fn write_script(path: &Path, text: &str) {
     let script = path.with_extension("script");
     fs::write(&script, format!("#!/bin/sh\n{text}\n")).expect("room");

@@ -1,15 +1,18 @@
-//! What the tests of several crates share: what a machine lacks for a test, ordinary users, folders
-//! that they may enter, waiting, and a harness for programs that are their own.
+//! Help for the tests of several crates: skipping tests that a machine can't run, ordinary users,
+//! folders that they may enter, waiting, and a harness for test programs.
 //!
-//! It is for tests alone, so that every crate may use it: it must never know another crate of this
-//! workspace, nor any engine, disk or trial.
+//! It is for tests alone, so that every crate may use it. [`conformance`] is the suite that every
+//! engine passes: it must never know what an engine is measured for, or how. [`synthetic`] makes
+//! run folders without a run.
 
 mod clock;
+pub mod conformance;
 mod folder;
 mod harness;
 mod port;
 mod process;
 mod skip;
+pub mod synthetic;
 mod tmpfs;
 mod user;
 
@@ -20,4 +23,4 @@ pub use port::ClosedPort;
 pub use process::{children, comes_while, ended_within, in_time, wait_until};
 pub use skip::{in_ci, needs, skip};
 pub use tmpfs::{Full, Tmpfs};
-pub use user::{AS_NOBODY, NOBODY, is_root, needs_root};
+pub use user::{AS_NOBODY, NOBODY, is_root, needs_root, run_test_again};

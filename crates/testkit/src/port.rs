@@ -1,32 +1,24 @@
-//! A port that nobody serves.
+//! A port without a listener.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 
-/// A port of this machine at which nobody listens, nor can as long as this is there: one that was free a moment
-/// ago is soon somebody else's.
+/// A port of this machine without a listener, reserved while this exists: a port that was free a
+/// moment ago may be in use soon.
 pub struct ClosedPort(TcpListener);
 
 impl ClosedPort {
-    /// Takes one.
-    ///
-    /// # Panics
-    /// When there is none.
     #[must_use]
     pub fn take() -> Self {
         let cloexec = SocketFlags::CLOEXEC;
         let socket = socket_with(AddressFamily::INET, SocketType::STREAM, cloexec, None);
         let socket = socket.expect("a socket");
         bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-        // It is not told to listen: the type is there for the address.
+        // It does not listen: the type is used for the address.
         Self(TcpListener::from(socket))
     }
 
-    /// Where it is.
-    ///
-    /// # Panics
-    /// When the system does not say so.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.0.local_addr().expect("it is bound")

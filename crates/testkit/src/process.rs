@@ -1,4 +1,4 @@
-//! Processes, and what must come soon.
+//! Helpers for processes, and for events that must come soon.
 
 use std::fs;
 use std::process::{Child, ExitStatus};
@@ -7,13 +7,10 @@ use std::time::{Duration, Instant};
 
 use crate::PATIENCE;
 
-/// How long it sleeps before it looks again.
+/// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Waits until something is there.
-///
-/// # Panics
-/// When it did not come within a minute.
+/// Waits until `there` returns true.
 #[track_caller]
 pub fn wait_until(what: &str, mut there: impl FnMut() -> bool) {
     let start = Instant::now();
@@ -23,10 +20,7 @@ pub fn wait_until(what: &str, mut there: impl FnMut() -> bool) {
     }
 }
 
-/// Waits until something is there that a child is to bring; whether it came before the child had ended.
-///
-/// # Panics
-/// When neither came within a minute.
+/// Waits for something that a child makes; returns whether it came before the child ended.
 #[track_caller]
 pub fn comes_while(child: &mut Child, what: &str, mut there: impl FnMut() -> bool) -> bool {
     let mut came = false;
@@ -37,14 +31,12 @@ pub fn comes_while(child: &mut Child, what: &str, mut there: impl FnMut() -> boo
     came
 }
 
-/// How often what a test wants to break into may be over before the test gets there.
+/// How often the interrupted work may be over before the test gets there.
 const TRIES: u32 = 10;
 
-/// What came of the first attempt that was in time. A test waits for a processor as all others do: where what
-/// it wants to break into is over by then, the attempt is `None`, and is made again. It is told its number.
-///
-/// # Panics
-/// When each of ten attempts was late.
+/// Returns the result of the first attempt that was in time. Tests wait for processors, too: if the
+/// work to interrupt is already over, the attempt returns `None` and is repeated. It gets its
+/// number.
 #[track_caller]
 pub fn in_time<T>(what: &str, attempt: impl FnMut(u32) -> Option<T>) -> T {
     let Some(came) = (0..TRIES).find_map(attempt) else {
@@ -56,9 +48,6 @@ pub fn in_time<T>(what: &str, attempt: impl FnMut(u32) -> Option<T>) -> T {
 }
 
 /// How a child ended, if it did within that time.
-///
-/// # Panics
-/// When it was waited for before.
 pub fn ended_within(limit: Duration, child: &mut Child) -> Option<ExitStatus> {
     let end = Instant::now() + limit;
     loop {
@@ -71,12 +60,9 @@ pub fn ended_within(limit: Duration, child: &mut Child) -> Option<ExitStatus> {
     }
 }
 
-/// The processes that a process has started and that have not been waited for.
-///
-/// # Panics
-/// When there is no `/proc`.
+/// The running children of a process.
 pub fn children(parent: u32) -> Vec<u32> {
-    // By their own word: the kernel's list is one of each thread of the parent.
+    // By their own parent field: the kernel keeps a list for each thread of the parent.
     let is_child = |pid: &u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let fields = stat.rsplit_once(')').map(|(_, fields)| fields);

@@ -1,4 +1,4 @@
-//! What a machine lacks: a test is skipped then, but not in CI, where all of them must run.
+//! Skips tests that a machine can't run, but not in CI, where all of them must run.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -8,10 +8,7 @@ pub fn in_ci() -> bool {
     std::env::var_os("CI").is_some()
 }
 
-/// Says that the test that calls this is skipped, wholly or in part, and why.
-///
-/// # Panics
-/// In CI.
+/// Prints that the calling test is skipped, wholly or in part, and why.
 #[track_caller]
 pub fn skip(why: impl Display) {
     assert!(!in_ci(), "CI may skip nothing: {why}");
@@ -20,14 +17,11 @@ pub fn skip(why: impl Display) {
         Some(test) if test != "main" => format!("skipped: {test}: {why}\n"),
         _ => format!("skipped: {why}\n"),
     };
-    // Past the test harness, which keeps to itself what a test prints that passes.
+    // Bypasses the test harness, which hides the output of passing tests.
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
-/// What a test needs; without it, the test is skipped for the reason that the error gives.
-///
-/// # Panics
-/// In CI, without it.
+/// Returns something that a test needs; without it, the test is skipped for the error's reason.
 #[track_caller]
 pub fn needs<T>(found: Result<T, impl Display>) -> Option<T> {
     found.map_err(skip).ok()

@@ -1,4 +1,4 @@
-//! A small file system.
+//! A small file system in memory.
 
 use std::fs::File;
 use std::io::Write;
@@ -13,14 +13,12 @@ use std::time::Duration;
 
 use crate::needs;
 
-/// A small file system in memory, until it is dropped.
+/// Unmounted when dropped.
 pub struct Tmpfs<'a>(&'a Path);
 
 impl<'a> Tmpfs<'a> {
-    /// Mounts one of this size (`120m`) on a new folder; none where this is not root, or root may not mount.
-    ///
-    /// # Panics
-    /// Where the folder can't be made; in CI, where nothing can be mounted.
+    /// Mounts one of this size (`120m`) on a new folder; `None` without root, or if root may not
+    /// mount.
     pub fn mount(path: &'a Path, size: &str) -> Option<Self> {
         std::fs::create_dir(path).unwrap();
         let options = format!("size={size}");
@@ -31,10 +29,7 @@ impl<'a> Tmpfs<'a> {
         needs(done.status.success().then(|| Self(path)).ok_or(said))
     }
 
-    /// Fills it, and keeps it full whatever others free, until what is returned is dropped.
-    ///
-    /// # Panics
-    /// Where no file can be made on it.
+    /// Fills it, and keeps it full whatever others free, until the result is dropped.
     #[must_use]
     pub fn fill(&self) -> Full {
         let path = self.0.join("stuffing");
@@ -46,7 +41,7 @@ impl<'a> Tmpfs<'a> {
             let some = [1; 16 << 10];
             while !ends.load(Relaxed) {
                 if file.write_all(&some).is_err() {
-                    // Who fills it first may have stopped waiting.
+                    // The caller may have stopped waiting.
                     let _ = filled.send(());
                     std::thread::sleep(Duration::from_millis(1));
                 }
@@ -57,7 +52,7 @@ impl<'a> Tmpfs<'a> {
     }
 }
 
-/// A disk that somebody else's file fills; the file is removed when this is dropped.
+/// A disk that another file fills; the file is removed when this is dropped.
 pub struct Full {
     path: PathBuf,
     over: Arc<AtomicBool>,
@@ -67,7 +62,7 @@ pub struct Full {
 impl Drop for Full {
     fn drop(&mut self) {
         self.over.store(true, Relaxed);
-        // A filler that panicked has written no more either.
+        // A filler that panicked has stopped writing, too.
         let _ = self.filler.take().map(JoinHandle::join);
         let _ = std::fs::remove_file(&self.path);
     }

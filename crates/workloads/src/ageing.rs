@@ -1,42 +1,40 @@
-//! Ageing: loaded rows are overwritten, deleted and inserted again before anything is measured, so that an
-//! engine has what years of use leave: fragmented pages, old versions, tombstones.
+//! Ageing: before anything is measured, loaded rows are overwritten, deleted and inserted again, so
+//! that an engine has what years of use leave: fragmented pages, old versions, tombstones.
 //!
-//! A table that was aged holds what it held before, but under other ids: two rows at a time exchange what
-//! they hold. So it is as large as it was and compresses as well, and engines agree on every row.
+//! Two rows at a time exchange what they hold. So an aged table is as large as before and
+//! compresses as well, and engines agree on every row.
 
+use bakeoff_engines::Declared;
 use bakeoff_engines::statement::{Set, TableRead};
 use bakeoff_engines::{Action, Database, Error, Result, Rows, Session, Value};
-use bakeoff_factor::Declared;
 use rand::RngExt;
 
 use crate::{
-    DeclaredStatements, OperationTally, TransactionEnd, WorkloadRandom, digits, stream, transaction,
+    DeclaredStatements, OperationTally, TransactionEnd, WorkloadRandom, digits, run_transaction,
+    seed_stream,
 };
 
-/// How much a table was used before it is measured.
 pub static AGE: Declared = Declared {
     name: "age",
     summary: "how many rows are overwritten, or deleted and inserted again, before measuring, as a multiple of \
               the table's",
     syntax: "0, or a multiple up to 10, as 0.5x or 1x",
     default: "0",
-    canonical,
+    canonical: &normalize_age,
 };
 
 /// Beyond it loading takes longer than any run.
 const MOST: f64 = 10.0;
 /// The columns beside the key: what rows exchange.
 const COLUMNS: [usize; 3] = [1, 2, 3];
-/// Pairs of rows that a transaction changes, and rows that one inserts or deletes.
 const PAIRS: u64 = 50;
 const BATCH: usize = 100;
-/// One row is inserted before all others, and deleted, for so many that exchange what they hold.
+/// Rows inserted first and deleted at the end, for each row that exchanges what it holds.
 const PER_DELETED: f64 = 10.0;
-/// Tells the random numbers of ageing from those of rows and clients.
+/// The random stream of ageing.
 const AGED: u64 = 0x6167_6564;
 
-/// A level in its canonical form.
-fn canonical(text: &str) -> std::result::Result<String, String> {
+fn normalize_age(text: &str) -> std::result::Result<String, String> {
     let number = text.strip_suffix('x').unwrap_or(text).parse::<f64>();
     match number {
         Ok(0.0) => Ok(AGE.default.into()),
@@ -45,26 +43,21 @@ fn canonical(text: &str) -> std::result::Result<String, String> {
     }
 }
 
-/// The multiple of a checked level.
-pub fn times(level: &str) -> f64 {
+pub fn parse_times(level: &str) -> f64 {
     level.trim_end_matches('x').parse().expect("a checked level")
 }
 
-/// How many rows are inserted before all others, and deleted, at an age of a table of `count` rows.
-pub fn deleted(times: f64, count: i64) -> i64 {
+/// Rows inserted before all others, then deleted.
+pub fn count_deleted(times: f64, count: i64) -> i64 {
     (times * count as f64 / PER_DELETED).ceil() as i64
 }
 
-/// What ages a table whose columns are a generated `id`, an integer and two texts, each of which takes
-/// sysbench's.
+/// Ages a table of a generated `id`, an integer and two texts in sysbench's form.
 #[derive(Clone, Copy, Debug)]
 pub struct Ageing {
     seed: u64,
-    /// The ids of the rows that are inserted and deleted end here, from 1 on; 0 for none.
     deleted: i64,
-    /// The rows after these.
     count: i64,
-    /// How many pairs of rows exchange what they hold.
     pairs: u64,
     read: usize,
     update: usize,
@@ -73,8 +66,8 @@ pub struct Ageing {
 }
 
 impl Ageing {
-    /// Declares what ages table 0 so many times over; nothing at 0. Its rows have the ids from
-    /// `deleted + 1` to `deleted + count`, and the ids before them are free.
+    /// Ages table 0; `None` at 0 times. Its rows have the ids `deleted + 1` to `deleted + count`;
+    /// the ids before are free.
     pub fn declare(
         statements: &mut DeclaredStatements,
         times: f64,
@@ -97,50 +90,43 @@ impl Ageing {
         })
     }
 
-    /// Ages the table. `alive` hears of each transaction.
-    ///
-    /// # Errors
-    /// The engine's own, or a row that is missing.
+    /// `alive` hears of each transaction.
     pub fn run(&self, database: &dyn Database, alive: &mut dyn FnMut()) -> Result<()> {
         let mut work = AgeingWork {
             numbers: *self,
             session: database.session()?,
-            random: stream(self.seed, AGED),
+            random: seed_stream(self.seed, AGED),
             alive,
             rows: Default::default(),
         };
         work.begin_deleted()?;
         work.exchange_all()?;
-        // Last, or a compaction or a vacuum that ageing itself brings about might take them away.
+        // Last, because a compaction or vacuum that ageing starts might remove them.
         work.end_deleted()
     }
 }
 
-/// Ageing under way.
 struct AgeingWork<'a> {
     numbers: Ageing,
     session: Box<dyn Session + 'a>,
     random: WorkloadRandom,
     alive: &'a mut dyn FnMut(),
-    /// The answers of two reads, and of what writes.
     rows: [Rows; 3],
 }
 
 impl AgeingWork<'_> {
-    /// Does something in a transaction of its own.
-    fn commit(
+    fn run_transaction(
         &mut self,
         mut body: impl FnMut(&mut dyn Session, &mut [Rows; 3]) -> Result<()>,
     ) -> Result<()> {
         let rows = &mut self.rows;
-        transaction(&mut *self.session, &mut OperationTally::default(), |session| {
+        run_transaction(&mut *self.session, &mut OperationTally::default(), |session| {
             body(session, rows).map(TransactionEnd::Commit)
         })?;
         (self.alive)();
         Ok(())
     }
 
-    /// Inserts the rows that are going to be deleted.
     fn begin_deleted(&mut self) -> Result<()> {
         let (mut c, mut pad) = (String::new(), String::new());
         let Ageing { deleted, count, insert, .. } = self.numbers;
@@ -148,13 +134,13 @@ impl AgeingWork<'_> {
         for ids in ids.chunks(BATCH) {
             let before = self.random.clone();
             let mut after = before.clone();
-            self.commit(|session, [_, _, done]| {
+            self.run_transaction(|session, [_, _, done]| {
                 // A transaction that is run again inserts the same.
                 after = before.clone();
                 for id in ids {
                     let k = after.random_range(1..=count);
-                    digits::write(&mut after, digits::OF_C, &mut c);
-                    digits::write(&mut after, digits::OF_PAD, &mut pad);
+                    digits::write_digits(&mut after, digits::OF_C, &mut c);
+                    digits::write_digits(&mut after, digits::OF_PAD, &mut pad);
                     let row = [(*id).into(), k.into(), (&*c).into(), (&*pad).into()];
                     session.run(insert, &row, done)?;
                 }
@@ -169,7 +155,7 @@ impl AgeingWork<'_> {
         let Ageing { deleted, delete, .. } = self.numbers;
         let ids: Vec<i64> = (1..=deleted).collect();
         for ids in ids.chunks(BATCH) {
-            self.commit(|session, [_, _, done]| {
+            self.run_transaction(|session, [_, _, done]| {
                 ids.iter().try_for_each(|id| session.run(delete, &[(*id).into()], done).map(drop))
             })?;
         }
@@ -180,17 +166,16 @@ impl AgeingWork<'_> {
         let numbers = self.numbers;
         let mut left = if numbers.count > 1 { numbers.pairs } else { 0 };
         while left > 0 {
-            let pairs: Vec<RowPair> = (0..left.min(PAIRS)).map(|_| self.pair()).collect();
-            self.commit(|session, rows| {
-                pairs.iter().try_for_each(|pair| pair.exchange(&numbers, session, rows))
+            let pairs: Vec<RowPair> = (0..left.min(PAIRS)).map(|_| self.choose_pair()).collect();
+            self.run_transaction(|session, rows| {
+                pairs.iter().try_for_each(|pair| pair.exchange_rows(&numbers, session, rows))
             })?;
             left -= pairs.len() as u64;
         }
         Ok(())
     }
 
-    /// Two rows, each with the same chance as any other.
-    fn pair(&mut self) -> RowPair {
+    fn choose_pair(&mut self) -> RowPair {
         let Ageing { deleted, count, .. } = self.numbers;
         let first = self.random.random_range(0..count);
         let second = self.random.random_range(0..count - 1);
@@ -200,15 +185,13 @@ impl AgeingWork<'_> {
     }
 }
 
-/// Two rows that exchange what they hold.
 struct RowPair {
     ids: [i64; 2],
-    /// Whether they are overwritten; else they are deleted and inserted again.
     overwrites: bool,
 }
 
 impl RowPair {
-    fn exchange(
+    fn exchange_rows(
         &self,
         numbers: &Ageing,
         session: &mut dyn Session,
@@ -217,7 +200,7 @@ impl RowPair {
         let [first, second] = self.ids;
         for (id, row) in [(first, &mut *one), (second, &mut *other)] {
             if session.run(numbers.read, &[id.into()], row)? == 0 {
-                return Err(Error::engine(format!("row {id} is missing")));
+                return Err(Error::from_engine(format!("row {id} is missing")));
             }
         }
         if !self.overwrites {
@@ -245,12 +228,12 @@ mod tests {
         for (level, form) in
             [("0", "0"), ("0x", "0"), ("-0", "0"), ("1", "1x"), ("1.0x", "1x"), ("0.50x", "0.5x")]
         {
-            assert_eq!(canonical(level).as_deref(), Ok(form));
-            assert_eq!(canonical(form).as_deref(), Ok(form));
+            assert_eq!(normalize_age(level).as_deref(), Ok(form));
+            assert_eq!(normalize_age(form).as_deref(), Ok(form));
         }
-        assert_eq!([times("0"), times("0.5x"), times("10x")], [0.0, 0.5, 10.0]);
+        assert_eq!([parse_times("0"), parse_times("0.5x"), parse_times("10x")], [0.0, 0.5, 10.0]);
         for level in ["", "x", "-1x", "10.1x", "NaN", "inf", "1xx", "old"] {
-            let said = canonical(level).unwrap_err();
+            let said = normalize_age(level).unwrap_err();
             assert!(said.starts_with(&format!("`{level}` is no age\nvalid: 0, or ")), "{said}");
         }
     }

@@ -1,11 +1,10 @@
-//! What a workload declares, so that each thing is said once: its scales with what they stand for, and
-//! its statements with the numbers that clients run them by.
+//! Scales and statements, declared in one place each.
 
 use bakeoff_engines::{Action, Statement};
 
 use crate::WorkloadScale;
 
-/// Scales, from small to large, each with what the workload makes its data by.
+/// Scales from small to large, each with the data that the workload needs to make its rows.
 #[derive(Debug)]
 pub struct Scales<T: 'static, const N: usize> {
     scales: [WorkloadScale; N],
@@ -13,47 +12,43 @@ pub struct Scales<T: 'static, const N: usize> {
 }
 
 impl<T: Copy, const N: usize> Scales<T, N> {
-    /// These scales.
+    /// Takes all scales.
     pub fn new(of: [(WorkloadScale, T); N]) -> Self {
         let data = of.each_ref().map(|(_, data)| *data);
         Self { scales: of.map(|(scale, _)| scale), data }
     }
 
-    /// What users are told of them.
+    /// The scales as users see them.
     pub fn all(&self) -> &[WorkloadScale] {
         &self.scales
     }
 
-    /// What the workload makes its data by at the scale of that name.
-    ///
-    /// # Panics
-    /// When there is no such scale: an experiment has checked the name.
+    /// The data of the scale of that name.
     pub fn find_data(&self, name: &str) -> T {
         let found = self.scales.iter().position(|scale| scale.name == name);
         self.data[found.unwrap_or_else(|| panic!("there is no scale {name}"))]
     }
 }
 
-/// Statements that are declared one after the other; each answers with the number that clients run it
-/// by.
+/// Declares statements and returns the numbers that clients run them by.
 #[derive(Debug, Default)]
 pub struct DeclaredStatements(Vec<Statement>);
 
 impl DeclaredStatements {
-    /// Declares a statement, and answers with its number.
+    /// Adds a statement and returns its number.
     pub fn add(&mut self, name: &str, action: impl Into<Action>) -> usize {
         self.0.push(Statement { name: name.into(), action: action.into() });
         self.0.len() - 1
     }
 
-    /// All of them, by number.
+    /// All statements, by number.
     pub fn into_vec(self) -> Vec<Statement> {
         self.0
     }
 }
 
-/// Declares many statements, one a line: what clients call it, what traces call it, what it does. They
-/// are an enum, numbered as its `declare` adds them.
+/// Declares one statement a line: its name for clients, its name in traces, its action. The enum
+/// has the numbers that `declare` gives.
 macro_rules! asks {
     (
         $(#[$about:meta])*
@@ -65,7 +60,6 @@ macro_rules! asks {
         pub enum $ask { $($name),+ }
 
         impl $ask {
-            /// All of them, by their numbers.
             pub fn declare($($given: $kind),*) -> $crate::DeclaredStatements {
                 let mut statements = $crate::DeclaredStatements::default();
                 $(statements.add($trace, $action);)+
@@ -86,15 +80,6 @@ mod tests {
         let scales = Scales::new([(scale("small"), 10), (scale("large"), 20)]);
         assert_eq!([scales.find_data("small"), scales.find_data("large")], [10, 20]);
         assert_eq!(scales.all().iter().map(|it| &*it.name).collect::<Vec<_>>(), ["small", "large"]);
-    }
-
-    #[test]
-    fn a_statement_is_run_by_the_number_that_its_declaration_gave() {
-        let mut statements = DeclaredStatements::default();
-        let first = statements.add("insert", Action::Insert { table: 3 });
-        let second = statements.add("delete", Action::Delete { table: 3 });
-        let all = statements.into_vec();
-        assert_eq!((&*all[first].name, &*all[second].name), ("insert", "delete"));
     }
 
     #[test]

@@ -1,11 +1,10 @@
-//! How clients pick keys: the distributions of sysbench, with its parameters.
+//! The ways in which clients pick keys: the distributions of sysbench, with its parameters.
 
-use bakeoff_factor::Declared;
+use bakeoff_engines::Declared;
 use rand::RngExt;
 
 use crate::WorkloadRandom;
 
-/// The syntax of every factor of this kind, as a literal.
 macro_rules! syntax {
     () => {
         "uniform; zipf:EXPONENT (the lowest keys most often); special:SHARE:PART (SHARE % of the \
@@ -14,41 +13,40 @@ macro_rules! syntax {
 }
 pub(crate) use syntax;
 
-/// The same.
 pub const SYNTAX: &str = syntax!();
 
-/// The distribution of the keys that clients pick, where all keys are alike unless the user says otherwise.
 pub static UNIFORM: Declared = Declared {
     name: "keys",
     summary: "how clients pick keys",
     syntax: SYNTAX,
     default: "uniform",
-    canonical,
+    canonical: &normalize_keys,
 };
 
-/// How often `special` adds up random numbers for the picks that are not special (`--rand-spec-iter`).
+/// How many uniform numbers `special` averages for a pick that is not special (`--rand-spec-iter`).
 const ITERATIONS: u32 = 12;
-/// The part of the picks of `special` that are (`--rand-spec-res`), and the part of the keys that these
-/// fall into (`--rand-spec-pct`), in percent.
+/// Percent of the picks that are special (`--rand-spec-res`), and percent of the keys that they
+/// fall into (`--rand-spec-pct`).
 const SPECIAL: KeyDistribution = KeyDistribution::Special { share: 75, part: 1 };
-/// The exponent of `zipf` (`--rand-zipfian-exp` of sysbench's development branch), and the shape of `pareto` (`--rand-pareto-h`).
+/// The exponent of `zipf` (`--rand-zipfian-exp` of sysbench's development branch) and of `pareto`
+/// (`--rand-pareto-h`).
 const EXPONENT: f64 = 0.8;
 const SHAPE: f64 = 0.2;
 /// Beyond it nearly all picks are the first key.
 const LARGEST_EXPONENT: f64 = 10.0;
 
-/// A distribution of keys.
+/// How often each key is picked, from the first to the last.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum KeyDistribution {
-    /// Each key as often as any other.
+    /// Each key as often.
     Uniform,
-    /// A bell over all keys: the mean of twelve uniform picks.
+    /// Keys in the middle most often: the mean of twelve uniform numbers.
     Gaussian,
-    /// `share` % of the picks fall into the middle `part` % of the keys; the others are gaussian.
+    /// `share` % of the picks fall into the middle `part` % of the keys, the others are gaussian.
     Special {
-        /// Percent of the picks, below 100.
+        /// From 0 to 99.
         share: u32,
-        /// Percent of the keys.
+        /// From 1 to 100.
         part: u32,
     },
     /// `u ^ (ln h / ln (1 - h))` of the way through the keys, for a uniform `u`.
@@ -57,19 +55,17 @@ pub enum KeyDistribution {
     Zipf(f64),
 }
 
-/// A level in its canonical form.
-///
-/// # Errors
-/// What is wrong with it, and what is valid.
-pub fn canonical(text: &str) -> Result<String, String> {
+pub fn normalize_keys(text: &str) -> Result<String, String> {
     KeyDistribution::parse(text).map(|keys| keys.to_string())
 }
 
 impl KeyDistribution {
-    /// The distribution of a level. `zipf`, `special` and `pareto` without parameters have sysbench's.
+    /// Reads `uniform`, `gaussian`, `special:75:1`, `pareto:0.2` or `zipf:0.8`. Without parameters
+    /// `zipf`, `special` and `pareto` have sysbench's.
     ///
     /// # Errors
-    /// What is wrong with it, and what is valid.
+    ///
+    /// A sentence on what is wrong, and a line with what is valid.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = |what: &str| Err(format!("{what}\nvalid: {SYNTAX}"));
         let (name, parameters) =
@@ -83,7 +79,7 @@ impl KeyDistribution {
             ("gaussian", None) => Ok(Self::Gaussian),
             ("uniform" | "gaussian", Some(_)) => wrong(&format!("`{name}` has no parameters")),
             ("special", None) => Ok(SPECIAL),
-            ("special", Some(of)) => match special(of) {
+            ("special", Some(of)) => match parse_special(of) {
                 Some(keys) => Ok(keys),
                 None => wrong(&format!(
                     "`{text}` is no distribution: SHARE is a whole number from 0 to 99, PART one from 1 to 100"
@@ -106,8 +102,7 @@ impl KeyDistribution {
     }
 }
 
-/// The parameters of `special`.
-fn special(of: &str) -> Option<KeyDistribution> {
+fn parse_special(of: &str) -> Option<KeyDistribution> {
     let (share, part) = of.split_once(':')?;
     let (share, part) = (share.parse().ok()?, part.parse().ok()?);
     (share < 100 && (1..=100).contains(&part)).then_some(KeyDistribution::Special { share, part })
@@ -125,20 +120,17 @@ impl std::fmt::Display for KeyDistribution {
     }
 }
 
-/// Picks keys from a range, both ends among them.
+/// Picks keys of a range by a distribution.
 #[derive(Clone, Copy, Debug)]
-pub struct Picker {
+pub struct KeySampler {
     keys: KeyDistribution,
     first: i64,
     last: i64,
     zipf: Option<Zipf>,
 }
 
-impl Picker {
-    /// Of the keys from `first` to `last`.
-    ///
-    /// # Panics
-    /// When there are none.
+impl KeySampler {
+    /// Panics without a key from `first` to `last`. There may be at most `i64::MAX` of them.
     pub fn new(keys: KeyDistribution, first: i64, last: i64) -> Self {
         assert!(first <= last, "no key from {first} to {last}");
         let zipf = match keys {
@@ -148,19 +140,21 @@ impl Picker {
         Self { keys, first, last, zipf }
     }
 
-    /// The next key. The formulas are those of `sb_rand.c` in sysbench 1.0.20; that of `zipf`, which 1.0.20 lacks, is
-    /// that of its development branch.
+    /// Draws a key.
+    ///
+    /// Formulas: `sb_rand.c` of sysbench 1.0.20; `zipf`, which it lacks, from the development
+    /// branch.
     pub fn pick(&self, random: &mut WorkloadRandom) -> i64 {
         let count = (self.last - self.first + 1) as f64;
         let offset = match self.keys {
             KeyDistribution::Uniform => return random.random_range(self.first..=self.last),
-            KeyDistribution::Gaussian => bell(random) * count,
+            KeyDistribution::Gaussian => draw_bell(random) * count,
             KeyDistribution::Special { share, part } => {
                 let span = count - 1.0;
                 // One draw decides which kind of pick it is, and where a special one falls.
                 let dice: f64 = random.random();
                 match dice < f64::from(100 - share) / 100.0 {
-                    true => bell(random) * span,
+                    true => draw_bell(random) * span,
                     false => {
                         let width = span * f64::from(part) / 100.0;
                         dice * (width + 1.0) + (span - width) / 2.0
@@ -170,50 +164,47 @@ impl Picker {
             KeyDistribution::Pareto(shape) => {
                 count * random.random::<f64>().powf(shape.ln() / (-shape).ln_1p())
             }
-            KeyDistribution::Zipf(_) => self.zipf.map_or(0.0, |zipf| zipf.rank(random) - 1.0),
+            KeyDistribution::Zipf(_) => self.zipf.map_or(0.0, |zipf| zipf.draw_rank(random) - 1.0),
         };
-        (self.first + offset as i64).min(self.last)
+        self.first.saturating_add(offset as i64).min(self.last)
     }
 }
 
-/// The mean of some uniform picks from 0 to 1.
-fn bell(random: &mut WorkloadRandom) -> f64 {
+fn draw_bell(random: &mut WorkloadRandom) -> f64 {
     let sum: f64 = (0..ITERATIONS).map(|_| random.random::<f64>()).sum();
     sum / f64::from(ITERATIONS)
 }
 
-/// Ranks by the law of Zipf, by rejection-inversion: Hörmann and Derflinger, "Rejection-inversion to
-/// generate variates from monotone discrete distributions", ACM TOMACS 6.3 (1996).
+/// Zipf's law by rejection-inversion: Hörmann and Derflinger, "Rejection-inversion to generate
+/// variates from monotone discrete distributions", ACM TOMACS 6.3 (1996).
 #[derive(Clone, Copy, Debug)]
 struct Zipf {
     count: f64,
     exponent: f64,
-    /// The hat's integral to the middle of the first rank's bar, and to the end of the last.
     from: f64,
     to: f64,
-    /// So far from the middle of its bar a pick is taken without more ado.
+    /// A pick this near to the middle of its bar is taken at once.
     squeeze: f64,
 }
 
 impl Zipf {
     fn new(count: f64, exponent: f64) -> Self {
-        let hat = |at: f64| integral(at, exponent);
+        let hat = |at: f64| integrate_hat(at, exponent);
         Self {
             count,
             exponent,
             from: hat(1.5) - 1.0,
             to: hat(count + 0.5),
-            squeeze: 2.0 - inverse(hat(2.5) - 2f64.powf(-exponent), exponent),
+            squeeze: 2.0 - invert_integral(hat(2.5) - 2f64.powf(-exponent), exponent),
         }
     }
 
-    /// A rank, from 1.
-    fn rank(&self, random: &mut WorkloadRandom) -> f64 {
+    fn draw_rank(&self, random: &mut WorkloadRandom) -> f64 {
         loop {
             let area = self.to + random.random::<f64>() * (self.from - self.to);
-            let at = inverse(area, self.exponent);
+            let at = invert_integral(area, self.exponent);
             let rank = (at + 0.5).floor().clamp(1.0, self.count);
-            let bar = || integral(rank + 0.5, self.exponent) - rank.powf(-self.exponent);
+            let bar = || integrate_hat(rank + 0.5, self.exponent) - rank.powf(-self.exponent);
             if rank - at <= self.squeeze || area >= bar() {
                 return rank;
             }
@@ -221,15 +212,13 @@ impl Zipf {
     }
 }
 
-/// The integral of `x ^ -exponent` from 1, also where the exponent is 1.
-fn integral(at: f64, exponent: f64) -> f64 {
+fn integrate_hat(at: f64, exponent: f64) -> f64 {
     let log = at.ln();
     let scaled = (1.0 - exponent) * log;
     log * if scaled.abs() > 1e-8 { scaled.exp_m1() / scaled } else { 1.0 + scaled / 2.0 }
 }
 
-/// Where that integral has a value.
-fn inverse(area: f64, exponent: f64) -> f64 {
+fn invert_integral(area: f64, exponent: f64) -> f64 {
     let scaled = (area * (1.0 - exponent)).max(-1.0);
     let log = area * if scaled.abs() > 1e-8 { scaled.ln_1p() / scaled } else { 1.0 - scaled / 2.0 };
     log.exp()
@@ -238,12 +227,12 @@ fn inverse(area: f64, exponent: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream;
+    use crate::seed_stream;
 
     /// How often each of `count` keys from 1 is picked, of 200,000 picks.
     fn picked(level: &str, count: i64) -> Vec<f64> {
-        let picker = Picker::new(KeyDistribution::parse(level).unwrap(), 1, count);
-        let mut random = stream(3, 0);
+        let picker = KeySampler::new(KeyDistribution::parse(level).unwrap(), 1, count);
+        let mut random = seed_stream(3, 0);
         let mut times = vec![0.0; count as usize];
         for _ in 0..200_000 {
             times[picker.pick(&mut random) as usize - 1] += 1.0;
@@ -292,11 +281,11 @@ mod tests {
 
     #[test]
     fn every_key_may_be_the_only_one() {
-        let mut random = stream(1, 0);
+        let mut random = seed_stream(1, 0);
         for level in ["uniform", "zipf:0.99", "special", "gaussian", "pareto", "zipf:10"] {
             let keys = KeyDistribution::parse(level).unwrap();
-            let one = Picker::new(keys, 7, 7);
-            let two = Picker::new(keys, 7, 8);
+            let one = KeySampler::new(keys, 7, 7);
+            let two = KeySampler::new(keys, 7, 8);
             for _ in 0..1_000 {
                 assert_eq!(one.pick(&mut random), 7, "{level}");
                 assert!((7..=8).contains(&two.pick(&mut random)), "{level}");
@@ -317,8 +306,8 @@ mod tests {
             ("pareto", "pareto:0.2"),
             ("gaussian", "gaussian"),
         ] {
-            assert_eq!(canonical(level).as_deref(), Ok(form));
-            assert_eq!(canonical(form).as_deref(), Ok(form));
+            assert_eq!(normalize_keys(level).as_deref(), Ok(form));
+            assert_eq!(normalize_keys(form).as_deref(), Ok(form));
         }
     }
 
@@ -341,7 +330,7 @@ mod tests {
             ("zipfian", "`zipfian` is no distribution of keys"),
             ("", "`` is no distribution of keys"),
         ] {
-            let said = canonical(level).unwrap_err();
+            let said = normalize_keys(level).unwrap_err();
             let (first, valid) = said.split_once('\n').unwrap();
             assert!(first.contains(why), "{level}: {first}");
             assert!(valid.starts_with("valid: uniform; zipf:EXPONENT"), "{level}: {valid}");

@@ -1,10 +1,8 @@
 //! The workload `ledger`: made to be checked after a power cut.
 //!
-//! Each client numbers its transactions 1, 2, 3 … Transaction *s* of client *c* does the same
-//! on every run of a seed (`transaction.rs`): it adds an entry, moves an amount between two
-//! accounts that all clients share, writes, edits or removes a note, forgets an entry of long
-//! ago, and sets the client's progress to *s*. So the last number of each client says what every
-//! row of every table must be, and whatever else is found was lost, torn or never sent.
+//! Each client numbers its transactions 1, 2, 3 … Transaction *s* of client *c* is the same in
+//! every run of a seed (`transaction.rs`). So the last number of each client says what every row
+//! must be, and any other row was lost, torn or never sent.
 
 mod audit;
 mod claims;
@@ -19,25 +17,24 @@ use std::sync::{Arc, LazyLock};
 use bakeoff_engines::{Database, Result, Rows, Schema, Statement};
 
 pub use audit::ClientClaim;
+pub use claims::read_claim_clock;
 pub use client::{CommitObserver, LedgerClient};
 
 use crate::{
     AuditFindings, Audited, Claims, Name, PreparedWorkload, RowsError, Scales, Take, TextSource,
-    Workload, WorkloadClient, WorkloadParameters, WorkloadScale, names,
+    Workload, WorkloadClient, WorkloadParameters, WorkloadScale, to_names,
 };
 use claims::{ClientHistory, LedgerClaimWriter};
 use tables::{Ask, Scan};
 
-/// How many clients there can be: each has a row of its own.
+/// The most clients: each has a row of its own.
 pub const CLIENTS: usize = 1024;
 
-/// What the accounts hold together is their number times this.
 const BALANCE: i64 = 1_000_000;
 
 /// The workload.
 pub struct Ledger;
 
-/// The scales, and how many accounts they have. Rows that are loaded have two integers each.
 static SCALES: LazyLock<Scales<i64, 2>> = LazyLock::new(|| {
     let bytes = |accounts: i64| 16 * (CLIENTS as u64 + accounts as u64);
     Scales::new([
@@ -59,12 +56,12 @@ impl Workload for Ledger {
         SCALES.all()
     }
 
-    fn entries(&self, scale: &str) -> u64 {
+    fn estimate_entries(&self, scale: &str) -> u64 {
         2 * (CLIENTS as u64 + SCALES.find_data(scale) as u64)
     }
 
     fn operations(&self) -> Vec<Name> {
-        names(["transact", "sum"])
+        to_names(["transact", "sum"])
     }
 
     fn reads_back(&self) -> bool {
@@ -81,24 +78,20 @@ impl Workload for Ledger {
     }
 }
 
-/// The ledger at a scale, ready to be loaded, worked on and audited.
+/// The ledger at a scale.
 pub struct PreparedLedger {
     accounts: i64,
     seed: u64,
     text: Arc<TextSource>,
     schema: Schema,
     statements: Vec<Statement>,
-    /// How an audit reads each table.
     scans: Vec<Scan>,
 }
 
 impl PreparedLedger {
-    /// As [`Workload::prepare`] does it.
-    ///
-    /// # Panics
-    /// When there is no such scale.
+    /// As [`Workload::prepare`].
     pub fn new(scale: &str, seed: u64, text: Arc<TextSource>) -> Self {
-        let schema = tables::schema();
+        let schema = tables::declare_schema();
         let mut statements = Ask::declare(&schema);
         let tables = schema.tables.iter().enumerate();
         let scans = tables.map(|(number, table)| Scan::declare(&mut statements, number, table));
@@ -106,10 +99,7 @@ impl PreparedLedger {
         Self { accounts, seed, text, schema, statements: statements.into_vec(), scans }
     }
 
-    /// Client `number`, which tells `observer` what it sends and what is acknowledged.
-    ///
-    /// # Panics
-    /// When `number` is not below [`CLIENTS`].
+    /// A client that tells `observer` what it sends and what is acknowledged.
     pub fn observed_client<'a>(
         &'a self,
         number: usize,
@@ -142,27 +132,27 @@ impl PreparedWorkload for PreparedLedger {
         Ok(())
     }
 
-    /// An audit works out again what a client did: that follows from the ledger's own seed.
-    fn client(&self, number: usize, _: usize, _: u64) -> Box<dyn WorkloadClient + '_> {
+    /// Without the seed: an audit computes again what a client did, from the ledger's own seed.
+    fn make_client(&self, number: usize, _: usize, _: u64) -> Box<dyn WorkloadClient + '_> {
         Box::new(self.observed_client(number, Box::new(())))
     }
 
-    /// What is moved between accounts is in one of them.
-    fn invariants(&self, database: &dyn Database) -> Result<Vec<String>> {
+    /// Transfers leave the sum of the accounts as it is.
+    fn find_violations(&self, database: &dyn Database) -> Result<Vec<String>> {
         let mut rows = Rows::new();
         database.session()?.run(tables::Ask::Sum as usize, &[], &mut rows)?;
-        let (sum, all) = (rows.int(0, 0).unwrap_or_default(), self.accounts * BALANCE);
+        let (sum, all) = (rows.get_int(0, 0).unwrap_or_default(), self.accounts * BALANCE);
         let wrong = || format!("the accounts hold {sum} together instead of {all}");
         Ok((sum != all).then(wrong).into_iter().collect())
     }
 
-    fn audited(&self) -> Option<&dyn Audited> {
+    fn as_audited(&self) -> Option<&dyn Audited> {
         Some(self)
     }
 }
 
 impl Audited for PreparedLedger {
-    fn claimant<'a>(
+    fn make_claimant<'a>(
         &'a self,
         number: usize,
         claims: Box<dyn Claims + 'a>,
@@ -170,22 +160,26 @@ impl Audited for PreparedLedger {
         Box::new(self.observed_client(number, Box::new(LedgerClaimWriter(claims))))
     }
 
-    fn acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {
-        claims.iter().map(|records| ClientHistory::read(records, off_at_ns).count()).sum()
+    fn count_acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {
+        claims
+            .iter()
+            .map(|records| ClientHistory::read_records(records, off_at_ns).count_acknowledged())
+            .sum()
     }
 
-    fn audit(
+    fn audit_database(
         &self,
         database: &dyn Database,
         claims: &[Vec<u8>],
         off_at_ns: u64,
     ) -> Result<AuditFindings> {
         let accounts: Vec<ClientHistory> =
-            claims.iter().map(|records| ClientHistory::read(records, off_at_ns)).collect();
-        let claims: Vec<ClientClaim> = accounts.iter().map(ClientHistory::claim).collect();
-        let (mut findings, first_lost) = self.compare(database, &claims)?;
-        let times =
-            first_lost.iter().filter_map(|(client, first)| accounts.get(*client)?.when(*first));
+            claims.iter().map(|records| ClientHistory::read_records(records, off_at_ns)).collect();
+        let claims: Vec<ClientClaim> = accounts.iter().map(ClientHistory::to_claim).collect();
+        let (mut findings, first_lost) = self.compare_claims(database, &claims)?;
+        let times = first_lost
+            .iter()
+            .filter_map(|(client, first)| accounts.get(*client)?.acknowledged_at(*first));
         findings.oldest_lost_at_ns = times.min();
         Ok(findings)
     }

@@ -1,5 +1,4 @@
-//! The workload `oltp`: the tests of sysbench 1.0.20 on its table, statement for statement, with its
-//! defaults.
+//! The workload `oltp`: the tests of sysbench 1.0.20, statement for statement, with its defaults.
 
 use std::sync::LazyLock;
 
@@ -9,22 +8,20 @@ use bakeoff_engines::{Access, Action, Database, Result, Schema, Statement};
 
 use crate::ageing::{self, AGE, Ageing};
 use crate::digits::{self, OF_C, OF_PAD};
-use crate::keys::{self, KeyDistribution, Picker};
-use crate::sent::one_of;
+use crate::keys::{self, KeyDistribution, KeySampler};
+use crate::sender::{named, one_of};
 use crate::{
     Declared, DeclaredLevels, DeclaredStatements, FigureOfMerit, Name, OperationCounts,
     PreparedWorkload, RowsError, Scales, Take, Workload, WorkloadClient, WorkloadParameters,
-    WorkloadScale, names, stream,
+    WorkloadScale, seed_stream, to_names,
 };
 
 use client::OltpClient;
 
 mod client;
 
-/// The tests of sysbench.
 pub struct Oltp;
 
-/// The scales, and their rows.
 static SCALES: LazyLock<Scales<i64, 4>> = LazyLock::new(|| {
     Scales::new([
         (WorkloadScale::new("10k", "10,000 rows of 194 bytes", 1_940_000), 10_000),
@@ -34,19 +31,17 @@ static SCALES: LazyLock<Scales<i64, 4>> = LazyLock::new(|| {
     ])
 });
 
-/// The keys that `select_random_points` reads by (`--random-points`).
+/// `--random-points`.
 const POINTS: usize = 10;
-/// The ranges that `select_random_ranges` counts in (`--number-of-ranges`).
+/// `--number-of-ranges`.
 const RANGES: usize = 10;
 
-/// The statements of the tests that have several, by the names that sysbench's scripts give them.
+/// By the names in sysbench's scripts.
 const READS: [&str; 5] =
     ["point_selects", "simple_ranges", "sum_ranges", "order_ranges", "distinct_ranges"];
 const WRITES: [&str; 4] = ["index_updates", "non_index_updates", "deletes", "inserts"];
-/// Stands for the number of a statement that a test doesn't send.
 const NOT_SENT: usize = usize::MAX;
 
-/// What clients do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OltpTest {
     PointSelect,
@@ -62,7 +57,7 @@ enum OltpTest {
 }
 
 impl OltpTest {
-    /// All of them, by the names of sysbench's scripts without `oltp_`.
+    /// By the names of sysbench's scripts, without `oltp_`.
     const ALL: [(&str, Self); 10] = [
         ("point_select", Self::PointSelect),
         ("read_only", Self::ReadOnly),
@@ -76,14 +71,7 @@ impl OltpTest {
         ("select_random_ranges", Self::RandomRanges),
     ];
 
-    fn from_levels(levels: &DeclaredLevels) -> Self {
-        let name = levels.level_of(&TEST);
-        let found = Self::ALL.iter().find(|(known, _)| *known == name);
-        found.expect("a checked level").1
-    }
-
-    /// The statements that it sends, by their names.
-    fn sends(self) -> Vec<&'static str> {
+    fn list_statements(self) -> Vec<&'static str> {
         match self {
             Self::PointSelect => vec!["point_selects"],
             Self::ReadOnly => READS.into(),
@@ -98,8 +86,7 @@ impl OltpTest {
         }
     }
 
-    /// The transaction that a test with several statements begins.
-    fn access(self) -> Option<Access> {
+    fn choose_access(self) -> Option<Access> {
         match self {
             Self::ReadOnly => Some(Access::Read),
             Self::ReadWrite | Self::WriteOnly => Some(Access::Write),
@@ -120,7 +107,7 @@ static TEST: Declared = Declared {
     syntax: "point_select, read_only, read_write, write_only, update_index, update_non_index, \
              insert, delete, select_random_points or select_random_ranges",
     default: "read_write",
-    canonical: |text| one_of("a test", text, &OltpTest::ALL.map(|(name, _)| name)),
+    canonical: &|text| one_of("a test", text, &OltpTest::ALL.map(|(name, _)| name)),
 };
 
 /// The opposite of sysbench's `--skip-trx`.
@@ -130,7 +117,7 @@ static TRANSACTION: Declared = Declared {
               together",
     syntax: "on or off",
     default: "on",
-    canonical: |text| one_of("a way to send statements", text, &["on", "off"]),
+    canonical: &|text| one_of("a way to send statements", text, &["on", "off"]),
 };
 
 /// sysbench's `--rand-type`, with the defaults of its versions.
@@ -140,10 +127,10 @@ static KEYS: Declared = Declared {
               sysbench have by default",
     syntax: concat!("1.0.20 (special:75:1), master (uniform), or one of: ", keys::syntax!()),
     default: "special:75:1",
-    canonical: |text| match text {
+    canonical: &|text| match text {
         "1.0.20" => Ok(KEYS.default.into()),
         "master" => Ok(keys::UNIFORM.default.into()),
-        other => keys::canonical(other),
+        other => keys::normalize_keys(other),
     },
 };
 
@@ -160,7 +147,7 @@ impl Workload for Oltp {
         SCALES.all()
     }
 
-    fn entries(&self, scale: &str) -> u64 {
+    fn estimate_entries(&self, scale: &str) -> u64 {
         2 * SCALES.find_data(scale) as u64
     }
 
@@ -172,14 +159,14 @@ impl Workload for Oltp {
         [KEYS.name, AGE.name].contains(&factor.name)
     }
 
-    fn age(&self, levels: &DeclaredLevels) -> f64 {
-        ageing::times(levels.level_of(&AGE))
+    fn find_age(&self, levels: &DeclaredLevels) -> f64 {
+        ageing::parse_times(levels.level_of(&AGE))
     }
 
-    /// What sysbench calls a transaction, whether or not it is one for the database: all statements of a
-    /// test, once.
+    /// A transaction of sysbench: all statements of a test once, whether or not the database runs
+    /// them as one.
     fn operations(&self) -> Vec<Name> {
-        names(["transaction"])
+        to_names(["transaction"])
     }
 
     fn figure_of_merit(&self) -> FigureOfMerit {
@@ -194,15 +181,16 @@ impl Workload for Oltp {
         let keys =
             KeyDistribution::parse(parameters.levels.level_of(&KEYS)).expect("a checked level");
         let mut statements = DeclaredStatements::default();
-        let test = OltpTest::from_levels(&parameters.levels);
+        let test = named(&OltpTest::ALL, &TEST, &parameters.levels);
         let numbers = OltpStatementNumbers::declare(&mut statements, test);
-        let (count, times) = (SCALES.find_data(parameters.scale), self.age(&parameters.levels));
+        let (count, times) =
+            (SCALES.find_data(parameters.scale), self.find_age(&parameters.levels));
         let ageing = Ageing::declare(&mut statements, times, (0, count), parameters.seed);
         Box::new(OltpTable {
             count,
             ageing,
             seed: parameters.seed,
-            schema: Schema { tables: vec![table()] },
+            schema: Schema { tables: vec![declare_table()] },
             statements: statements.into_vec(),
             numbers,
             test,
@@ -212,8 +200,7 @@ impl Workload for Oltp {
     }
 }
 
-/// sysbench's table.
-fn table() -> Table {
+fn declare_table() -> Table {
     Table::new("sbtest1")
         .generated_key("id")
         .column("k", Type::Int)
@@ -222,8 +209,7 @@ fn table() -> Table {
         .index(&["k"])
 }
 
-/// The numbers of the statements, by the names that sysbench's scripts give them. As in sysbench, a client
-/// prepares those of its test alone, beside those that condition.
+/// As in sysbench, a client prepares only the statements of its test, and those that condition.
 #[derive(Clone, Copy, Debug)]
 struct OltpStatementNumbers {
     point_selects: usize,
@@ -241,15 +227,15 @@ struct OltpStatementNumbers {
 
 impl OltpStatementNumbers {
     fn declare(statements: &mut DeclaredStatements, test: OltpTest) -> Self {
-        let sent = [test.sends(), OltpTest::WriteOnly.sends()].concat();
+        let sent = [test.list_statements(), OltpTest::WriteOnly.list_statements()].concat();
         let inclusive = Some(RangeBound::Inclusive);
         let between = ReadScope::Range { equal: 0, from: inclusive, to: inclusive };
         let range = |yields| {
-            let all = TableRead::range(0, AccessPath::Key, 0, &[]);
+            let all = TableRead::by_prefix(0, AccessPath::Key, 0, &[]);
             Action::Read(TableRead { scope: between, yields, ..all })
         };
         let update = |set| Action::Update { table: 0, set: vec![set], only_if: Vec::new() };
-        let whole = TableRead::range(0, AccessPath::Index(0), 0, &[0, 1, 2, 3]);
+        let whole = TableRead::by_prefix(0, AccessPath::Index(0), 0, &[0, 1, 2, 3]);
         let points = TableRead { scope: ReadScope::Among(POINTS), ..whole.clone() };
         let ranges =
             TableRead { scope: ReadScope::Ranges(RANGES), yields: Yield::Count(1), ..whole };
@@ -273,10 +259,8 @@ impl OltpStatementNumbers {
     }
 }
 
-/// The table at a scale, and what is done with it.
 struct OltpTable {
     count: i64,
-    /// What ages it.
     ageing: Option<Ageing>,
     seed: u64,
     schema: Schema,
@@ -288,17 +272,15 @@ struct OltpTable {
 }
 
 impl OltpTable {
-    /// A client's picks among all keys.
-    fn ids(&self) -> Picker {
-        Picker::new(self.keys, 1, self.count)
+    fn make_picker(&self) -> KeySampler {
+        KeySampler::new(self.keys, 1, self.count)
     }
 
-    /// The picks of client `number` of `clients` in `select_random_points` and `select_random_ranges`: each
-    /// has a segment of its own, and the end of it is the beginning of the next one's.
-    fn segment(&self, number: usize, clients: usize) -> Picker {
+    /// Each client has a segment of its own, which ends where the next one begins.
+    fn make_segment_picker(&self, number: usize, clients: usize) -> KeySampler {
         let length = self.count as f64 / clients as f64;
         let first = length * (number % clients) as f64;
-        Picker::new(self.keys, first as i64, (first + length) as i64)
+        KeySampler::new(self.keys, first as i64, (first + length) as i64)
     }
 }
 
@@ -312,35 +294,50 @@ impl PreparedWorkload for OltpTable {
     }
 
     fn rows(&self, _: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {
-        let (mut random, ids) = (stream(self.seed, 0), self.ids());
+        let (mut random, ids) = (seed_stream(self.seed, 0), self.make_picker());
         let (mut c, mut pad) = (String::new(), String::new());
         (1..=self.count).try_for_each(|id| {
             let k = ids.pick(&mut random);
-            digits::write(&mut random, OF_C, &mut c);
-            digits::write(&mut random, OF_PAD, &mut pad);
+            digits::write_digits(&mut random, OF_C, &mut c);
+            digits::write_digits(&mut random, OF_PAD, &mut pad);
             row(&[id.into(), k.into(), (&*c).into(), (&*pad).into()])
         })?;
         Ok(())
     }
 
-    fn age(&self, database: &dyn Database, alive: &mut dyn FnMut()) -> Result<()> {
+    fn age_rows(&self, database: &dyn Database, alive: &mut dyn FnMut()) -> Result<()> {
         self.ageing.map_or(Ok(()), |ageing| ageing.run(database, alive))
     }
 
-    fn client(&self, number: usize, clients: usize, seed: u64) -> Box<dyn WorkloadClient + '_> {
-        let random = stream(seed, number as u64);
-        Box::new(OltpClient::new(self, self.test, self.segment(number, clients), random))
-    }
-
-    /// Reads put nothing off, and inserts and deletes alone change how much there is: what conditions is
-    /// `write_only`, whatever is measured.
-    fn conditioner(
+    fn make_client(
         &self,
         number: usize,
         clients: usize,
         seed: u64,
     ) -> Box<dyn WorkloadClient + '_> {
-        let random = stream(seed, number as u64);
-        Box::new(OltpClient::new(self, OltpTest::WriteOnly, self.segment(number, clients), random))
+        let random = seed_stream(seed, number as u64);
+        Box::new(OltpClient::new(
+            self,
+            self.test,
+            self.make_segment_picker(number, clients),
+            random,
+        ))
+    }
+
+    /// Conditions with `write_only` for every test: reads defer nothing, and other tests change the
+    /// size.
+    fn make_conditioner(
+        &self,
+        number: usize,
+        clients: usize,
+        seed: u64,
+    ) -> Box<dyn WorkloadClient + '_> {
+        let random = seed_stream(seed, number as u64);
+        Box::new(OltpClient::new(
+            self,
+            OltpTest::WriteOnly,
+            self.make_segment_picker(number, clients),
+            random,
+        ))
     }
 }

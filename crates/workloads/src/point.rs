@@ -1,5 +1,4 @@
-//! The workload `point`: one read by key at a time. It does so little that, on the engine that
-//! does nothing, it measures the harness.
+//! The workload `point`: reads by key. On the engine that does nothing it measures the harness.
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,13 +10,11 @@ use rand::RngExt;
 use crate::{
     DeclaredStatements, FigureOfMerit, Name, OperationCounts, OperationTally, PreparedWorkload,
     RowsError, Scales, Take, TextSource, Workload, WorkloadClient, WorkloadParameters,
-    WorkloadRandom, WorkloadScale, names, stream,
+    WorkloadRandom, WorkloadScale, seed_stream, to_names,
 };
 
-/// The workload.
 pub struct PointWorkload;
 
-/// The scales, and their rows.
 static SCALES: LazyLock<Scales<i64, 2>> = LazyLock::new(|| {
     Scales::new([
         (WorkloadScale::new("small", "10,000 rows of 100 bytes", 1_050_000), 10_000),
@@ -25,7 +22,6 @@ static SCALES: LazyLock<Scales<i64, 2>> = LazyLock::new(|| {
     ])
 });
 
-/// Bytes of a row's text, at most: it ends with a word.
 const LONGEST: usize = 100;
 
 impl Workload for PointWorkload {
@@ -41,12 +37,12 @@ impl Workload for PointWorkload {
         SCALES.all()
     }
 
-    fn entries(&self, scale: &str) -> u64 {
+    fn estimate_entries(&self, scale: &str) -> u64 {
         SCALES.find_data(scale) as u64
     }
 
     fn operations(&self) -> Vec<Name> {
-        names(["read"])
+        to_names(["read"])
     }
 
     fn figure_of_merit(&self) -> FigureOfMerit {
@@ -63,7 +59,7 @@ impl Workload for PointWorkload {
         let mut statements = DeclaredStatements::default();
         let read = statements.add("point by id", Action::Read(TableRead::by_key(0, 1, &[1])));
         let sum =
-            TableRead { yields: Yield::Sum(0), ..TableRead::range(0, AccessPath::Key, 0, &[]) };
+            TableRead { yields: Yield::Sum(0), ..TableRead::by_prefix(0, AccessPath::Key, 0, &[]) };
         let sum = statements.add("sum of ids", Action::Read(sum));
         Box::new(Points {
             count: SCALES.find_data(parameters.scale),
@@ -83,7 +79,6 @@ struct Points {
     text: Arc<TextSource>,
     schema: Schema,
     statements: Vec<Statement>,
-    /// The number of the one that clients run, and of the one that adds all ids up.
     read: usize,
     sum: usize,
 }
@@ -98,26 +93,27 @@ impl PreparedWorkload for Points {
     }
 
     fn rows(&self, _: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {
-        let mut random = stream(self.seed, 0);
+        let mut random = seed_stream(self.seed, 0);
         (1..=self.count)
             .try_for_each(|id| row(&[id.into(), self.text.cut(&mut random, LONGEST).into()]))?;
         Ok(())
     }
 
-    /// Nobody adds a row or takes one away.
-    fn invariants(&self, database: &dyn Database) -> Result<Vec<String>> {
+    /// No client changes the number of rows.
+    fn find_violations(&self, database: &dyn Database) -> Result<Vec<String>> {
         let mut rows = Rows::new();
         database.session()?.run(self.sum, &[], &mut rows)?;
-        let (sum, all) = (rows.int(0, 0).unwrap_or_default(), self.count * (self.count + 1) / 2);
+        let (sum, all) =
+            (rows.get_int(0, 0).unwrap_or_default(), self.count * (self.count + 1) / 2);
         let wrong = || format!("the ids of its rows add up to {sum} instead of {all}");
         Ok((sum != all).then(wrong).into_iter().collect())
     }
 
-    fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn WorkloadClient + '_> {
+    fn make_client(&self, number: usize, _: usize, seed: u64) -> Box<dyn WorkloadClient + '_> {
         Box::new(PointClient {
             count: self.count,
             read: self.read,
-            random: stream(seed, number as u64),
+            random: seed_stream(seed, number as u64),
             rows: Rows::new(),
         })
     }
@@ -131,11 +127,11 @@ struct PointClient {
 }
 
 impl WorkloadClient for PointClient {
-    fn choose(&mut self) -> usize {
+    fn choose_operation(&mut self) -> usize {
         0
     }
 
-    fn perform(
+    fn run_operation(
         &mut self,
         _: usize,
         session: &mut dyn Session,
@@ -143,7 +139,7 @@ impl WorkloadClient for PointClient {
     ) -> Result<()> {
         let id = self.random.random_range(1..=self.count);
         match session.run(self.read, &[id.into()], &mut self.rows)? {
-            0 => Err(Error::engine(format!("point {id} is missing"))),
+            0 => Err(Error::from_engine(format!("point {id} is missing"))),
             rows => {
                 tally.rows += rows;
                 Ok(())

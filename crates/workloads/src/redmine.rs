@@ -7,7 +7,7 @@ use bakeoff_engines::{Database, Result, Schema, Statement, Value};
 
 use crate::{
     Name, PreparedWorkload, RowsError, Scales, Take, TextSource, Workload, WorkloadClient,
-    WorkloadParameters, WorkloadScale, names, stream,
+    WorkloadParameters, WorkloadScale, seed_stream, to_names,
 };
 
 mod client;
@@ -20,26 +20,22 @@ mod saves;
 mod schema;
 mod statements;
 
-use client::Person;
+use client::RedmineClient;
 use conditioner::RedmineConditioner;
 use people::RedmineSize;
 use statements::Ask;
 
-/// Where a row goes.
 type Put<'a> = &'a mut dyn FnMut(&[Value<'_>]) -> Result<()>;
 
-/// A second, in microseconds.
 const SECOND: i64 = 1_000_000;
-/// When the first issue was created: 2012-01-01.
+/// 2012-01-01, when the first issue was created.
 const BEGINNING: i64 = 1_325_376_000 * SECOND;
-/// When the last comment had been written for long, and clients start: 2017-01-01.
+/// 2017-01-01, long after the last comment: when clients start.
 const END: i64 = 1_483_228_800 * SECOND;
 
-/// The workload.
 pub struct Redmine;
 
-/// The scales, and how many rows of each kind they have. An issue has 5,700 bytes with its ten comments,
-/// those who watch it, and its share of all other rows.
+/// An issue has 5,700 bytes with its comments, watchers and share of all other rows.
 static SCALES: LazyLock<Scales<RedmineSize, 3>> = LazyLock::new(|| {
     let scale = |name: &'static str, [users, projects, issues]: [i64; 3], summary| {
         let summary = format!("{summary} with 10 comments each").into();
@@ -66,21 +62,21 @@ impl Workload for Redmine {
         SCALES.all()
     }
 
-    /// By how many rows and indexes each table has; the last number is of tables that are alike at each scale.
-    fn entries(&self, scale: &str) -> u64 {
+    /// The last number is of tables that are alike at each scale.
+    fn estimate_entries(&self, scale: &str) -> u64 {
         let RedmineSize { users, projects, issues } = SCALES.find_data(scale);
         (4 * users + 113 * projects + 98 * issues + 2_772) as u64
     }
 
     fn operations(&self) -> Vec<Name> {
-        names(["create_issue", "process_issues"])
+        to_names(["create_issue", "process_issues"])
     }
 
     fn prepare(&self, parameters: &WorkloadParameters<'_>) -> Box<dyn PreparedWorkload> {
         let size = SCALES.find_data(parameters.scale);
-        let schema = schema::schema();
+        let schema = schema::declare_schema();
         let mut statements = Ask::declare(&schema);
-        let sums = invariants::declare(&schema, &mut statements);
+        let sums = invariants::declare_sums(&schema, &mut statements);
         let statements = statements.into_vec();
         let numbers = (0..=size.users).map(|number| number.to_string()).collect();
         let (seed, text) = (parameters.seed, Arc::clone(&parameters.text));
@@ -88,24 +84,21 @@ impl Workload for Redmine {
     }
 }
 
-/// A tracker of some size.
 struct Tracker {
     size: RedmineSize,
     seed: u64,
     text: Arc<TextSource>,
     schema: Schema,
     statements: Vec<Statement>,
-    /// The number of the first statement that adds up a column.
     sums: [usize; 4],
-    /// Users' numbers as text, by number.
     numbers: Vec<String>,
 }
 
 impl Tracker {
-    fn person(&self, number: usize, clients: usize, seed: u64) -> Person<'_> {
-        let random = stream(seed, number as u64);
+    fn make_person(&self, number: usize, clients: usize, seed: u64) -> RedmineClient<'_> {
+        let random = seed_stream(seed, number as u64);
         let first = number + (seed % 2) as usize;
-        Person::new(self.size, &self.text, &self.numbers, random, (number, clients), first)
+        RedmineClient::new(self.size, &self.text, &self.numbers, random, (number, clients), first)
     }
 }
 
@@ -119,24 +112,29 @@ impl PreparedWorkload for Tracker {
     }
 
     fn rows(&self, table: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {
-        let random = stream(self.seed, table as u64);
-        Ok(rows::rows(&self.schema.tables[table].name, &self.size, &self.text, random, row)?)
+        let random = seed_stream(self.seed, table as u64);
+        Ok(rows::write_rows(&self.schema.tables[table].name, &self.size, &self.text, random, row)?)
     }
 
-    fn invariants(&self, database: &dyn Database) -> Result<Vec<String>> {
-        invariants::broken(database, self.sums)
+    fn find_violations(&self, database: &dyn Database) -> Result<Vec<String>> {
+        invariants::find_broken(database, self.sums)
     }
 
-    fn client(&self, number: usize, clients: usize, seed: u64) -> Box<dyn WorkloadClient + '_> {
-        Box::new(self.person(number, clients, seed))
-    }
-
-    fn conditioner(
+    fn make_client(
         &self,
         number: usize,
         clients: usize,
         seed: u64,
     ) -> Box<dyn WorkloadClient + '_> {
-        Box::new(RedmineConditioner::new(self.person(number, clients, seed)))
+        Box::new(self.make_person(number, clients, seed))
+    }
+
+    fn make_conditioner(
+        &self,
+        number: usize,
+        clients: usize,
+        seed: u64,
+    ) -> Box<dyn WorkloadClient + '_> {
+        Box::new(RedmineConditioner::new(self.make_person(number, clients, seed)))
     }
 }

@@ -1,27 +1,26 @@
-//! The network between those who ask and what answers, as a time: an answer counts as received a round trip after it
-//! came, and who has asked asks for nothing before that. What answers works without it.
+//! The network between clients and the application, as a time: a client gets an answer, and asks
+//! again, one round trip after the engine has answered.
 
 use std::time::Duration;
 
 use crate::Declared;
 
-/// The longest round trip.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// How long a round trip takes.
+/// The factor of the round trip.
 pub static RTT: Declared = Declared {
     name: "rtt",
     summary: "time of a round trip between those who ask and the server, kept by the clients: an answer counts as \
               received so much after it came; where a web server answers on a new connection, after twice that",
     syntax: "0, or a time up to 10s, as 500us, 1ms or 32ms",
     default: "0",
-    canonical: |text| match parse(text) {
-        Some(time) => Ok(written(time)),
+    canonical: &|text| match parse(text) {
+        Some(time) => Ok(format_time(time)),
         None => Err(format!("`{text}` is no time of a round trip\nvalid: {}", RTT.syntax)),
     },
 };
 
-/// The time that a level is.
+/// The time of a level.
 pub fn parse(text: &str) -> Option<Duration> {
     if text == "0" {
         return Some(Duration::ZERO);
@@ -38,8 +37,7 @@ pub fn parse(text: &str) -> Option<Duration> {
     Some(Duration::from_micros(microseconds)).filter(|time| *time <= LONGEST)
 }
 
-/// A time in the largest unit that leaves no rest.
-fn written(time: Duration) -> String {
+fn format_time(time: Duration) -> String {
     let microseconds = time.as_micros();
     match microseconds {
         0 => "0".to_owned(),

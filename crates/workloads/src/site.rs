@@ -1,76 +1,72 @@
-//! Pages of a workload that is a web application: what a web server answers, and what visitors ask and hold
-//! the answers against. Who carries the requests, and over what, is somebody else's.
+//! The pages of a workload that is a web application: answers, and visitors that check them.
 
 use bakeoff_engines::{Result, Session};
 
 use crate::OperationTally;
 
-/// A request, as the web server that took it understood it.
+/// A parsed HTTP request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SiteRequest<'a> {
-    /// Whether it is to change something: a POST.
+    /// Whether it is a POST.
     pub posts: bool,
-    /// The path, and the query after it.
+    /// The path with its query.
     pub target: &'a str,
-    /// What the visitor's cookies are; empty where there are none.
+    /// The cookies; may be empty.
     pub cookie: &'a str,
-    /// The visitor's browser, as it calls itself.
+    /// The user agent.
     pub agent: &'a str,
     /// The visitor's address.
     pub address: &'a str,
-    /// When it came, in microseconds since 1970.
+    /// Arrival, in microseconds since 1970.
     pub at_us: i64,
 }
 
-/// What is answered.
+/// The answer to a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SiteReply {
-    /// The status of HTTP.
+    /// The HTTP status.
     pub status: u16,
-    /// The cookie that the visitor is given, if any: its name and its value.
+    /// A new cookie: name and value.
     pub cookie: Option<String>,
-    /// The page, or why there is none.
+    /// The page, or an error text.
     pub body: String,
 }
 
-/// Pages as a script of PHP. It reads its settings from `settings.php` beside it: an array that has those
-/// below and, of who runs it, `dsn`, `user` and `password` for PDO and `first`, the statements that come first
-/// on each connection. A `dsn` that begins with `store:` is one of keys and values, which the class `Store` of
-/// `store.php` beside it reaches. A GET of `/ready` is answered without a look at the database.
+/// Pages as a PHP script. It reads `settings.php` beside it: an array of the settings below, and
+/// `dsn`, `user`, `password` for PDO and `first`, the first statements of each connection. A `dsn`
+/// that begins with `store:` is for the class `Store` of `store.php`. GET `/ready` is answered
+/// without the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
-    /// The script.
+    /// The source.
     pub text: &'static str,
-    /// How much of a page is done: `step`.
+    /// The setting `step`.
     pub step: &'static str,
-    /// Whether connections to the database outlive their request: `kept`.
+    /// The setting `kept`: whether connections outlive their request.
     pub keeps: bool,
 }
 
-/// A web application: the two ends of its pages.
+/// A web application: its workers and its visitors.
 pub trait Site: Sync {
-    /// One of the web server's workers, by its number from 0. Each is used on one thread.
-    fn worker(&self, number: usize) -> Box<dyn SiteWorker + '_>;
+    /// Worker `number` of the web server, for one thread.
+    fn make_worker(&self, number: usize) -> Box<dyn SiteWorker + '_>;
 
-    /// Visitors, one after the other, as client `number` of so many; what they do follows from `seed`.
-    fn visits(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Visits + '_>;
+    /// The visitors of client `number`.
+    fn make_visits(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Visits + '_>;
 
-    /// The same pages as a script that PHP runs for each request, where there is one.
+    /// The same pages as a PHP script, if there is one.
     fn script(&self) -> Option<Script> {
         None
     }
 
-    /// What visitors found wrong in the data that pages showed them, in sentences.
-    fn missed(&self) -> Vec<String>;
+    /// Sentences on what visitors found wrong in the pages' data.
+    fn list_missed(&self) -> Vec<String>;
 }
 
 /// Makes pages on a session.
 pub trait SiteWorker {
-    /// Answers a request, as often as conflicts make it necessary, in place of the last reply.
-    ///
-    /// # Errors
-    /// The engine's error that kept the page from being made; no transaction is left open.
-    fn answer(
+    /// Answers a request into `reply`. After an error no transaction is open.
+    fn answer_request(
         &mut self,
         request: &SiteRequest<'_>,
         session: &mut dyn Session,
@@ -79,18 +75,14 @@ pub trait SiteWorker {
     ) -> Result<()>;
 }
 
-/// Asks for pages, each after the answer to the one before.
+/// Asks for pages, one after the other.
 pub trait Visits {
-    /// Decides what to ask for next; the number of an operation in
-    /// [`Workload::operations`](crate::Workload::operations).
-    fn choose(&mut self) -> usize;
+    /// Chooses the next of [`Workload::operations`](crate::Workload::operations).
+    fn choose_operation(&mut self) -> usize;
 
-    /// Writes the request of an operation, whole and as HTTP/1.1 has it, in place of the last one.
-    fn ask(&mut self, operation: usize, request: &mut Vec<u8>);
+    /// Replaces `request` by a whole HTTP/1.1 request.
+    fn write_request(&mut self, operation: usize, request: &mut Vec<u8>);
 
-    /// Holds the body of an answer with the status 200 against what it has to be.
-    ///
-    /// # Errors
-    /// What is wrong with it, in a sentence.
-    fn check(&mut self, operation: usize, body: &[u8]) -> std::result::Result<(), String>;
+    /// Checks the body of a 200 answer; an error says what is wrong.
+    fn check_answer(&mut self, operation: usize, body: &[u8]) -> std::result::Result<(), String>;
 }

@@ -1,14 +1,14 @@
-//! Where rows come from, where that can fail: files, archives, what another program writes.
+//! Sources of rows that can fail: files, archives, other programs.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use bakeoff_engines::{Error, Result, Value};
 
-/// Takes a row, or says why not.
+/// Takes a row.
 pub type Take<'a> = dyn FnMut(&[Value<'_>]) -> Result<()> + 'a;
 
-/// What is wrong with where rows come from, and where: it is the user's to mend, and no engine's fault.
+/// What is wrong with a source of rows, and where: the user's to mend, no engine's fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceError {
     file: Option<PathBuf>,
@@ -17,17 +17,17 @@ pub struct SourceError {
 }
 
 impl SourceError {
-    /// What is wrong, and what mends it.
+    /// `what` says what is wrong and what mends it.
     pub fn new(what: impl fmt::Display) -> Self {
         Self { file: None, line: None, what: what.to_string() }
     }
 
-    /// The file that it is in, where it does not name one already.
+    /// Adds the file, if none is named yet.
     pub fn in_file(self, file: &Path) -> Self {
         Self { file: self.file.or_else(|| Some(file.into())), ..self }
     }
 
-    /// The line that it is in, from 1.
+    /// Adds the line, from 1.
     pub fn at_line(self, line: u64) -> Self {
         Self { line: Some(line), ..self }
     }
@@ -47,15 +47,25 @@ impl fmt::Display for SourceError {
 
 impl std::error::Error for SourceError {}
 
-/// Why a table's rows were not all given.
+/// Why not all rows were given.
 #[derive(Debug, thiserror::Error)]
 pub enum RowsError {
-    /// Where they come from failed.
+    /// The source failed.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// Whoever takes them did not take one.
+    /// The taker refused a row.
     #[error(transparent)]
     Refused(#[from] Error),
+}
+
+impl RowsError {
+    /// Adds the file, if the source failed and names none yet.
+    pub(crate) fn in_file(self, file: &Path) -> Self {
+        match self {
+            Self::Source(error) => error.in_file(file).into(),
+            Self::Refused(_) => self,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The workload `text-oltp`: rows of text under the four tests of TerarkDB's comparison of 2017, which
-//! added two tests of a secondary index to sysbench's.
+//! The workload `text-oltp`: rows of text under the four tests of TerarkDB's comparison of 2017,
+//! which added two tests of a secondary index to sysbench's.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,22 +9,20 @@ use bakeoff_engines::{Access, Action, Database, Result, Schema, Statement};
 use rand::RngExt;
 
 use crate::ageing::{self, AGE, Ageing};
-use crate::keys::{KeyDistribution, Picker, UNIFORM};
-use crate::sent::{TRANSACTION, one_of};
+use crate::keys::{KeyDistribution, KeySampler, UNIFORM};
+use crate::sender::{TRANSACTION, named, one_of};
 use crate::{
     Declared, DeclaredLevels, DeclaredStatements, FigureOfMerit, Name, OperationCounts,
     PreparedWorkload, RowsError, RowsFile, Scales, Take, TextSource, Workload, WorkloadClient,
-    WorkloadParameters, WorkloadScale, articles, names, stream,
+    WorkloadParameters, WorkloadScale, articles, seed_stream, to_names,
 };
 
 use client::TextOltpClient;
 
 mod client;
 
-/// Articles under the tests of the comparison.
 pub struct TextOltp;
 
-/// The scales, and their rows.
 static SCALES: LazyLock<Scales<i64, 4>> = LazyLock::new(|| {
     Scales::new([
         (WorkloadScale::new("small", "10,000 articles of 2.4 kB", 24_400_000), 10_000),
@@ -34,51 +32,34 @@ static SCALES: LazyLock<Scales<i64, 4>> = LazyLock::new(|| {
     ])
 });
 
-/// Bytes of a title: at least, and at most.
 const TITLE: (usize, usize) = (8, 80);
-/// The keys that a read of several names, and the rows that a read of a range is limited to.
+/// Keys of one read, or its limit.
 const KEYS: usize = 100;
-/// The statements of a transaction of single rows.
 const STATEMENTS: usize = 100;
 
-/// What clients do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TextOltpTest {
-    /// 100 times the title of a row, by id.
+    /// 100 titles by id.
     PointSelect,
-    /// 90 times that, then 10 new titles.
+    /// 90 titles by id, then 10 new titles.
     PointSelectUpdate,
     /// Whole rows of 100 values of `k`.
     RandomPoints,
-    /// 100 times the titles of 100 rows, from a value of `k` on.
+    /// 100 times the titles of 100 rows from a value of `k` on.
     RandomLimit,
-    /// 100 times the titles of the first 100 rows, from the id of a row on that ageing has deleted.
+    /// 100 times the titles of 100 rows from a deleted id on.
     DeletedRange,
 }
 
 impl TextOltpTest {
-    const ALL: [Self; 5] = [
-        Self::PointSelect,
-        Self::PointSelectUpdate,
-        Self::RandomPoints,
-        Self::RandomLimit,
-        Self::DeletedRange,
+    /// By the article's names and one of our own.
+    const ALL: [(&str, Self); 5] = [
+        ("point_select", Self::PointSelect),
+        ("point_select90_update10", Self::PointSelectUpdate),
+        ("secondary_random_points100", Self::RandomPoints),
+        ("secondary_random_limit100", Self::RandomLimit),
+        ("deleted_range", Self::DeletedRange),
     ];
-
-    /// The names by the order of [`Test::ALL`]: those of the article, and one that it lacks.
-    const NAMES: [&str; 5] = [
-        "point_select",
-        "point_select90_update10",
-        "secondary_random_points100",
-        "secondary_random_limit100",
-        "deleted_range",
-    ];
-
-    fn from_levels(levels: &DeclaredLevels) -> Self {
-        let name = levels.level_of(&TEST);
-        let found = Self::NAMES.iter().position(|known| *known == name);
-        Self::ALL[found.expect("a checked level")]
-    }
 }
 
 static TEST: Declared = Declared {
@@ -86,8 +67,8 @@ static TEST: Declared = Declared {
     summary: "what clients do",
     syntax: "point_select, point_select90_update10, secondary_random_points100, \
              secondary_random_limit100 or deleted_range",
-    default: TextOltpTest::NAMES[0],
-    canonical: |text| one_of("a test", text, &TextOltpTest::NAMES),
+    default: "point_select",
+    canonical: &|text| one_of("a test", text, &TextOltpTest::ALL.map(|(name, _)| name)),
 };
 
 impl Workload for TextOltp {
@@ -103,7 +84,7 @@ impl Workload for TextOltp {
         SCALES.all()
     }
 
-    fn entries(&self, scale: &str) -> u64 {
+    fn estimate_entries(&self, scale: &str) -> u64 {
         2 * SCALES.find_data(scale) as u64
     }
 
@@ -119,14 +100,13 @@ impl Workload for TextOltp {
         factor.name == AGE.name
     }
 
-    fn age(&self, levels: &DeclaredLevels) -> f64 {
-        ageing::times(levels.level_of(&AGE))
+    fn find_age(&self, levels: &DeclaredLevels) -> f64 {
+        ageing::parse_times(levels.level_of(&AGE))
     }
 
-    /// What sysbench calls a transaction, whether or not it is one for the database: all statements of a
-    /// test, once.
+    /// A transaction of sysbench: all statements of a test once.
     fn operations(&self) -> Vec<Name> {
-        names(["transaction"])
+        to_names(["transaction"])
     }
 
     fn figure_of_merit(&self) -> FigureOfMerit {
@@ -141,7 +121,7 @@ impl Workload for TextOltp {
         let count = SCALES.find_data(parameters.scale);
         let keys =
             KeyDistribution::parse(parameters.levels.level_of(&UNIFORM)).expect("a checked level");
-        let test = TextOltpTest::from_levels(&parameters.levels);
+        let test = named(&TextOltpTest::ALL, &TEST, &parameters.levels);
         let access = match test {
             TextOltpTest::PointSelectUpdate => Access::Write,
             TextOltpTest::PointSelect
@@ -151,8 +131,8 @@ impl Workload for TextOltp {
         };
         let mut statements = DeclaredStatements::default();
         let numbers = TextOltpStatementNumbers::declare(&mut statements);
-        let times = self.age(&parameters.levels);
-        let deleted = ageing::deleted(times, count);
+        let times = self.find_age(&parameters.levels);
+        let deleted = ageing::count_deleted(times, count);
         let ageing = Ageing::declare(&mut statements, times, (deleted, count), parameters.seed);
         Box::new(Articles {
             count,
@@ -161,18 +141,17 @@ impl Workload for TextOltp {
             seed: parameters.seed,
             text: Arc::clone(&parameters.text),
             file: parameters.rows.clone(),
-            schema: Schema { tables: vec![table()] },
+            schema: Schema { tables: vec![declare_table()] },
             statements: statements.into_vec(),
             numbers,
             test,
             together: (parameters.levels.level_of(&TRANSACTION) == "on").then_some(access),
-            picker: Picker::new(keys, 1, count),
+            picker: KeySampler::new(keys, 1, count),
         })
     }
 }
 
-/// The article's table.
-fn table() -> Table {
+fn declare_table() -> Table {
     Table::new("articles")
         .generated_key("id")
         .column("k", Type::Int)
@@ -181,7 +160,6 @@ fn table() -> Table {
         .index(&["k"])
 }
 
-/// The numbers of the statements.
 #[derive(Clone, Copy, Debug)]
 struct TextOltpStatementNumbers {
     title: usize,
@@ -193,13 +171,13 @@ struct TextOltpStatementNumbers {
 
 impl TextOltpStatementNumbers {
     fn declare(statements: &mut DeclaredStatements) -> Self {
-        let by_k = TableRead::range(0, AccessPath::Index(0), 0, &[2]);
+        let by_k = TableRead::by_prefix(0, AccessPath::Index(0), 0, &[2]);
         let points = TableRead {
             scope: ReadScope::Among(KEYS),
-            ..TableRead::range(0, AccessPath::Index(0), 0, &[0, 1, 2, 3])
+            ..TableRead::by_prefix(0, AccessPath::Index(0), 0, &[0, 1, 2, 3])
         };
-        // In the order of the index, or an engine might answer from any rows that it has at hand: the first
-        // half of the table answers half of all these.
+        // In index order, or an engine might answer from any rows at hand: the first half of the
+        // table answers half of all these.
         let limit = TableRead {
             scope: ReadScope::Range { equal: 0, from: Some(RangeBound::Inclusive), to: None },
             order: ReadOrder::Ascending,
@@ -218,24 +196,20 @@ impl TextOltpStatementNumbers {
     }
 }
 
-/// The table at a scale, and what is done with it.
 struct Articles {
     count: i64,
-    /// The ids before the first row's: those of rows that ageing inserts and deletes.
+    /// Rows with ids up to this one were inserted and deleted by ageing.
     deleted: i64,
-    /// What ages it.
     ageing: Option<Ageing>,
     seed: u64,
     text: Arc<TextSource>,
-    /// Where titles and texts come from; made of the text where there is none.
     file: Option<RowsFile>,
     schema: Schema,
     statements: Vec<Statement>,
     numbers: TextOltpStatementNumbers,
     test: TextOltpTest,
-    /// The transaction that an operation's statements are together; `None` where each is one.
     together: Option<Access>,
-    picker: Picker,
+    picker: KeySampler,
 }
 
 impl PreparedWorkload for Articles {
@@ -248,10 +222,10 @@ impl PreparedWorkload for Articles {
     }
 
     fn rows(&self, _: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {
-        let mut random = stream(self.seed, 0);
+        let mut random = seed_stream(self.seed, 0);
         let mut id = self.deleted;
         if let Some(file) = &self.file {
-            return file.each(self.count as u64, self.seed, &mut |title, text| {
+            return file.give_rows(self.count as u64, self.seed, &mut |title, text| {
                 id += 1;
                 let k = random.random_range(1..=self.count);
                 row(&[id.into(), k.into(), title.into(), text.into()])
@@ -262,25 +236,30 @@ impl PreparedWorkload for Articles {
             let k = random.random_range(1..=self.count);
             let longest = random.random_range(TITLE.0..=TITLE.1);
             let title = self.text.cut_line(&mut random, longest);
-            let longest = articles::length(&mut random);
+            let longest = articles::draw_length(&mut random);
             let text = self.text.cut(&mut random, longest);
             row(&[id.into(), k.into(), title.into(), text.into()])
         })?;
         Ok(())
     }
 
-    fn age(&self, database: &dyn Database, alive: &mut dyn FnMut()) -> Result<()> {
+    fn age_rows(&self, database: &dyn Database, alive: &mut dyn FnMut()) -> Result<()> {
         self.ageing.map_or(Ok(()), |ageing| ageing.run(database, alive))
     }
 
-    fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn WorkloadClient + '_> {
-        Box::new(TextOltpClient::new(self, self.test, self.together, stream(seed, number as u64)))
+    fn make_client(&self, number: usize, _: usize, seed: u64) -> Box<dyn WorkloadClient + '_> {
+        Box::new(TextOltpClient::new(
+            self,
+            self.test,
+            self.together,
+            seed_stream(seed, number as u64),
+        ))
     }
 
-    /// Reads put nothing off: what conditions is the test that writes, whatever is measured.
-    fn conditioner(&self, number: usize, _: usize, seed: u64) -> Box<dyn WorkloadClient + '_> {
+    /// Conditions with the test that writes: reads defer nothing.
+    fn make_conditioner(&self, number: usize, _: usize, seed: u64) -> Box<dyn WorkloadClient + '_> {
         let together = self.together.map(|_| Access::Write);
-        let random = stream(seed, number as u64);
+        let random = seed_stream(seed, number as u64);
         Box::new(TextOltpClient::new(self, TextOltpTest::PointSelectUpdate, together, random))
     }
 }

@@ -1,12 +1,10 @@
-//! Words, how often each is used, and how they make sentences.
-
 use std::collections::HashSet;
 
 use rand::RngExt;
 
 use crate::WorkloadRandom;
 
-/// Words by falling frequency: common English ones and those of an issue tracker.
+/// By falling frequency: common English, and an issue tracker's.
 const COMMON: &str = "the to of and a in is that it for on with this not be are as when from by \
     we have can if was but or at an you after there will all which has then should does only \
     error user page no issue time list new same set up server file more so page one see what \
@@ -27,7 +25,7 @@ const COMMON: &str = "the to of and a in is that it for on with this not be are 
     result behaviour reproduce steps attached thanks maybe probably already yesterday today \
     until since several another behind around against several instead therefore sometimes often";
 
-/// Words that go together; without them text would compress less than English does.
+/// Without phrases, text would compress less than English.
 const PHRASES: [&str; 64] = [
     "of the",
     "in the",
@@ -105,20 +103,16 @@ const CODAS: [&str; 20] = [
     "x",
 ];
 
-/// How many words there are in all.
 const WORDS: usize = 4000;
 
-/// Draws are equally likely; a frequent word has many of them.
 const DRAWS: usize = 1 << 16;
 
-/// Words and their frequencies.
 pub struct TextVocabulary {
     words: Vec<String>,
     draws: Vec<u16>,
 }
 
 impl TextVocabulary {
-    /// The common words, and then words made of syllables.
     pub fn new(random: &mut WorkloadRandom) -> Self {
         let mut words: Vec<String> = Vec::with_capacity(WORDS);
         let mut known: HashSet<String> = HashSet::with_capacity(WORDS);
@@ -129,20 +123,19 @@ impl TextVocabulary {
                 words.push(word);
             }
         }
-        Self { draws: zipf(words.len()), words }
+        Self { draws: rank_draws(words.len()), words }
     }
 
-    /// Adds a paragraph of some sentences and an empty line.
-    pub fn paragraph(&self, random: &mut WorkloadRandom, text: &mut String) {
+    pub fn write_paragraph(&self, random: &mut WorkloadRandom, text: &mut String) {
         for _ in 0..random.random_range(2..=6) {
-            self.sentence(random, text);
+            self.write_sentence(random, text);
             text.push(' ');
         }
         text.pop();
         text.push_str("\n\n");
     }
 
-    fn sentence(&self, random: &mut WorkloadRandom, text: &mut String) {
+    fn write_sentence(&self, random: &mut WorkloadRandom, text: &mut String) {
         let start = text.len();
         for _ in 0..random.random_range(4..=18) {
             let dice: u64 = random.random();
@@ -161,7 +154,6 @@ impl TextVocabulary {
     }
 }
 
-/// Adds a number, as tickets are full of them.
 fn push_number(dice: u32, text: &mut String) {
     let (kind, digits) = (dice & 3, dice >> 16);
     let number = match kind {
@@ -172,16 +164,15 @@ fn push_number(dice: u32, text: &mut String) {
     text.push_str(&number);
 }
 
-/// A word of one to three syllables.
 fn made_up(random: &mut WorkloadRandom) -> String {
     let syllables = [1, 2, 2, 2, 3, 3][random.random_range(0..6)];
     let mut pick = |parts: &[&'static str]| parts[random.random_range(0..parts.len())];
     (0..syllables).flat_map(|_| [pick(&ONSETS), pick(&NUCLEI), pick(&CODAS)]).collect()
 }
 
-/// For each draw a word's rank, so that word n is drawn in proportion to 1 / (n + 2.7): the law
-/// of Zipf as Mandelbrot mended it for natural languages.
-fn zipf(words: usize) -> Vec<u16> {
+/// For each draw a word's rank: word n in proportion to 1 / (n + 2.7), Zipf's law as Mandelbrot
+/// mended it.
+fn rank_draws(words: usize) -> Vec<u16> {
     let weight = |rank: usize| 1.0 / (rank as f64 + 2.7);
     let total: f64 = (1..=words).map(weight).sum();
     let mut draws = Vec::with_capacity(DRAWS);

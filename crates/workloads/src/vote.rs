@@ -1,18 +1,18 @@
-//! The workload `vote`: a page with the best nine of 16,000 entries, as a site of 2017 served it from a
-//! database in memory. Visitors are known by a cookie or get a session; now and then one of them votes.
+//! The workload `vote`: a page with the best nine of 16,000 entries, as a site of 2017 served it.
+//! Visitors have a cookie or get a session; now and then one votes.
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use bakeoff_engines::{Access, Database, Error, Result, Rows, Schema, Session, Statement};
+use bakeoff_engines::{Database, Error, Result, Schema, Statement};
 
 use crate::rtt::{self, RTT};
-use crate::sent::one_of;
+use crate::sender::{named, one_of, read_values};
 use crate::site::{Script, Site, SiteWorker, Visits};
 use crate::{
-    Declared, DeclaredLevels, DeclaredStatements, FigureOfMerit, Name, OperationCounts,
-    PreparedWorkload, RowsError, Scales, Take, TextSource, Workload, WorkloadClient,
-    WorkloadParameters, WorkloadScale, names, stream,
+    Declared, DeclaredStatements, FigureOfMerit, Name, OperationCounts, PreparedWorkload,
+    RowsError, Scales, Take, TextSource, Workload, WorkloadClient, WorkloadParameters,
+    WorkloadScale, seed_stream, to_names,
 };
 
 mod guests;
@@ -23,25 +23,20 @@ mod visitor;
 mod web;
 
 use sessions::Sessions;
-use tables::{StepStatements, VoteStatementNumbers};
+use tables::StepStatements;
 use visitor::VoteClient;
 use web::{VoteWorker, WebVisitors};
 
-/// The numbers of the operations.
 const PAGE: usize = 0;
 const VOTE: usize = 1;
-/// One request in so many is a vote.
+/// One request in ten is a vote.
 const VOTES: u32 = 10;
-/// The most sessions that conditioning adds, all clients together.
 const CONDITIONED: u64 = 100;
-/// Sets what conditions apart from what is measured.
 const CONDITIONING: u64 = 0x636f_6e64_6974_696f;
 
-/// The workload.
 pub struct Vote;
 
-/// The scales, and how many sessions there are before anybody comes. A session has some 180 bytes, an
-/// entry some 50.
+/// Sessions that are loaded. A session has some 180 bytes, an entry some 50.
 static SCALES: LazyLock<Scales<u64, 2>> = LazyLock::new(|| {
     let bytes = |sessions: u64| 50 * tables::ENTRIES as u64 + 180 * sessions;
     let small = WorkloadScale::new("small", "16,000 entries, no session yet", bytes(0));
@@ -49,21 +44,15 @@ static SCALES: LazyLock<Scales<u64, 2>> = LazyLock::new(|| {
     Scales::new([(small, 0), (large, 1_500_000)])
 });
 
-/// How much of a page is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum PageStep {
-    /// The page is made of constants.
     Stub,
-    /// There is a connection, and nothing is asked.
     Connect,
-    /// The session of the visitor's cookie is read, and the best nine.
     Read,
-    /// Sessions are kept, and visitors vote.
     ReadWrite,
 }
 
 impl PageStep {
-    /// All of them, by their levels.
     const ALL: [(&str, Self); 4] = [
         ("stub", Self::Stub),
         ("connect", Self::Connect),
@@ -74,12 +63,6 @@ impl PageStep {
     fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, known)| *known == self).map_or("", |(name, _)| *name)
     }
-
-    fn from_levels(levels: &DeclaredLevels) -> Self {
-        let name = levels.level_of(&STEP);
-        let found = Self::ALL.iter().find(|(known, _)| *known == name);
-        found.expect("a checked level").1
-    }
 }
 
 static STEP: Declared = Declared {
@@ -88,7 +71,7 @@ static STEP: Declared = Declared {
               visitor's session and the best nine are read; sessions are kept and votes cast",
     syntax: "stub, connect, read or read+write",
     default: "read+write",
-    canonical: |text| one_of("a step of a page", text, &PageStep::ALL.map(|(name, _)| name)),
+    canonical: &|text| one_of("a step of a page", text, &PageStep::ALL.map(|(name, _)| name)),
 };
 
 static CONNECTION: Declared = Declared {
@@ -97,7 +80,7 @@ static CONNECTION: Declared = Declared {
               keeps its connection",
     syntax: "request or kept",
     default: "request",
-    canonical: |text| one_of("a life of connections", text, &["request", "kept"]),
+    canonical: &|text| one_of("a life of connections", text, &["request", "kept"]),
 };
 
 impl Workload for Vote {
@@ -113,7 +96,7 @@ impl Workload for Vote {
         SCALES.all()
     }
 
-    fn entries(&self, scale: &str) -> u64 {
+    fn estimate_entries(&self, scale: &str) -> u64 {
         2 * tables::ENTRIES as u64 + SCALES.find_data(scale)
     }
 
@@ -126,7 +109,7 @@ impl Workload for Vote {
     }
 
     fn operations(&self) -> Vec<Name> {
-        names(["page", "vote"])
+        to_names(["page", "vote"])
     }
 
     fn figure_of_merit(&self) -> FigureOfMerit {
@@ -147,11 +130,11 @@ impl Workload for Vote {
     }
 
     fn prepare(&self, parameters: &WorkloadParameters<'_>) -> Box<dyn PreparedWorkload> {
-        let step = PageStep::from_levels(&parameters.levels);
-        let schema = tables::schema();
+        let step = named(&PageStep::ALL, &STEP, &parameters.levels);
+        let schema = tables::declare_schema();
         let mut statements = DeclaredStatements::default();
         let asks = StepStatements::declare(&schema, &mut statements, step);
-        Box::new(Poll {
+        Box::new(VoteWorkload {
             sessions: Sessions { count: SCALES.find_data(parameters.scale), seed: parameters.seed },
             seed: parameters.seed,
             text: Arc::clone(&parameters.text),
@@ -167,9 +150,7 @@ impl Workload for Vote {
     }
 }
 
-/// The site at a scale.
-struct Poll {
-    /// Those that are there before anybody comes.
+struct VoteWorkload {
     sessions: Sessions,
     seed: u64,
     text: Arc<TextSource>,
@@ -177,19 +158,20 @@ struct Poll {
     statements: Vec<Statement>,
     asks: StepStatements,
     step: PageStep,
-    /// Whether each page has a connection of its own.
     connects: bool,
-    /// How far its visitors are.
     round_trip: Duration,
-    /// Votes that a later page did not show, in sentences.
     missed: Mutex<Vec<String>>,
 }
 
-impl Poll {
-    /// Holds a page against a vote that was cast before it: the entry is shown with at least the rating
-    /// that it then had, or nine others have at least that. `best` are the entries that the page shows,
-    /// with their ratings.
-    fn shows(&self, best: impl Iterator<Item = (i64, i64)>, entry: i64, rating: i64) -> Result<()> {
+impl VoteWorkload {
+    /// Checks a page against an earlier vote: it shows the entry with at least that rating, or nine
+    /// others with at least that.
+    fn check_shown(
+        &self,
+        best: impl Iterator<Item = (i64, i64)>,
+        entry: i64,
+        rating: i64,
+    ) -> Result<()> {
         let (mut shown, mut last) = (None, None);
         for (id, there) in best {
             last = Some(there);
@@ -212,20 +194,11 @@ impl Poll {
             ),
         };
         self.missed.lock().unwrap_or_else(PoisonError::into_inner).push(why.clone());
-        Err(Error::engine(why))
-    }
-
-    fn sums(&self, session: &mut dyn Session, changes: &VoteStatementNumbers) -> Result<[i64; 2]> {
-        let mut rows = Rows::new();
-        let mut sum = |number| -> Result<i64> {
-            session.run(number, &[], &mut rows)?;
-            Ok(rows.int(0, 0).unwrap_or_default())
-        };
-        Ok([sum(changes.ratings)?, sum(changes.votes)?])
+        Err(Error::from_engine(why))
     }
 }
 
-impl PreparedWorkload for Poll {
+impl PreparedWorkload for VoteWorkload {
     fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -248,23 +221,19 @@ impl PreparedWorkload for Poll {
 
     fn rows(&self, table: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {
         match &*self.schema.tables[table].name {
-            "entries" => tables::entries(self.seed, &self.text, row),
-            _ => self.sessions.rows(row),
+            "entries" => tables::give_entries(self.seed, &self.text, row),
+            _ => self.sessions.give_rows(row),
         }?;
         Ok(())
     }
 
-    /// Each vote adds one to an entry's rating and one to its session's votes, in one transaction; and what
-    /// was voted is shown.
-    fn invariants(&self, database: &dyn Database) -> Result<Vec<String>> {
-        let mut broken = self.missed();
+    /// Each vote adds one to an entry's rating and to its session's votes, in one transaction;
+    /// later pages show it.
+    fn find_violations(&self, database: &dyn Database) -> Result<Vec<String>> {
+        let mut broken = self.list_missed();
         let Some(changes) = &self.asks.changes else { return Ok(broken) };
-        let mut session = database.session()?;
-        session.begin(Access::Read)?;
-        let sums = self.sums(&mut *session, changes);
-        session.rollback()?;
-        let [ratings, cast] = sums?;
-        let given = ratings - tables::ratings(self.seed).sum::<i64>();
+        let [ratings, cast] = read_values(database, [changes.ratings, changes.votes])?;
+        let given = ratings - tables::draw_ratings(self.seed).sum::<i64>();
         if given != cast {
             broken.push(format!(
                 "its entries were given {given} votes, and its sessions have cast {cast}"
@@ -273,19 +242,19 @@ impl PreparedWorkload for Poll {
         Ok(broken)
     }
 
-    fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn WorkloadClient + '_> {
-        Box::new(VoteClient::new(self, stream(seed, number as u64), None))
+    fn make_client(&self, number: usize, _: usize, seed: u64) -> Box<dyn WorkloadClient + '_> {
+        Box::new(VoteClient::new(self, seed_stream(seed, number as u64), None))
     }
 
-    /// Its visitors come back, so that there are no more and no more sessions.
-    fn conditioner(
+    /// Visitors come back, so that sessions do not grow.
+    fn make_conditioner(
         &self,
         number: usize,
         clients: usize,
         seed: u64,
     ) -> Box<dyn WorkloadClient + '_> {
         let most = (CONDITIONED / clients.max(1) as u64).max(1);
-        let random = stream(seed ^ CONDITIONING, number as u64);
+        let random = seed_stream(seed ^ CONDITIONING, number as u64);
         Box::new(VoteClient::new(self, random, Some(most)))
     }
 
@@ -294,13 +263,13 @@ impl PreparedWorkload for Poll {
     }
 }
 
-impl Site for Poll {
-    fn worker(&self, number: usize) -> Box<dyn SiteWorker + '_> {
+impl Site for VoteWorkload {
+    fn make_worker(&self, number: usize) -> Box<dyn SiteWorker + '_> {
         Box::new(VoteWorker::new(self, number))
     }
 
-    fn visits(&self, number: usize, _: usize, seed: u64) -> Box<dyn Visits + '_> {
-        Box::new(WebVisitors::new(self, stream(seed, number as u64)))
+    fn make_visits(&self, number: usize, _: usize, seed: u64) -> Box<dyn Visits + '_> {
+        Box::new(WebVisitors::new(self, seed_stream(seed, number as u64)))
     }
 
     fn script(&self) -> Option<Script> {
@@ -308,7 +277,7 @@ impl Site for Poll {
         Some(Script { text, step: self.step.name(), keeps: !self.connects })
     }
 
-    fn missed(&self) -> Vec<String> {
+    fn list_missed(&self) -> Vec<String> {
         self.missed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

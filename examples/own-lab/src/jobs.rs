@@ -1,5 +1,5 @@
-//! The workload `jobs`: a queue of jobs in a table. Clients put jobs in at one end and take the
-//! oldest that waits at the other, as background workers of an application do; or they only look at it.
+//! The workload `jobs`: a queue in a table. Clients add jobs and take the oldest, as background
+//! workers do, or only look.
 
 use std::sync::Arc;
 
@@ -9,28 +9,24 @@ use bakeoff::engines::{Result, Rows, Schema, Session, Statement, Value};
 use bakeoff::factor::Declared;
 use bakeoff::workloads::{
     DeclaredLevels, DeclaredStatements, Name, OperationTally, PreparedWorkload, RowsError, Take,
-    TextSource, TransactionEnd, Workload, WorkloadClient, WorkloadParameters, WorkloadScale, names,
-    on, transaction,
+    TextSource, TransactionEnd, Workload, WorkloadClient, WorkloadParameters, WorkloadScale,
+    on_table, run_transaction, to_names,
 };
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
-/// The workload.
 pub struct Jobs;
 
 static SCALES: [WorkloadScale; 1] = [WorkloadScale::new("small", "1,000 jobs that wait", 116_000)];
 
-/// Jobs that wait when clients begin.
 const JOBS: u64 = 1000;
 
 const WAITING: i64 = 0;
 const TAKEN: i64 = 1;
 
-/// The operations, by number.
 const OPERATIONS: [&str; 3] = ["add", "take", "look"];
 const LOOK: usize = 2;
 
-/// The numbers of the statements.
 #[derive(Clone, Copy)]
 struct JobStatements {
     add: usize,
@@ -39,29 +35,27 @@ struct JobStatements {
     peek: usize,
 }
 
-/// How much each job carries.
 static PAYLOAD: Declared = Declared {
     name: "payload",
     summary: "bytes of text that each job carries",
     syntax: "1 to 65536",
     default: "100",
-    canonical: |text| match text.parse::<usize>() {
+    canonical: &|text| match text.parse::<usize>() {
         Ok(bytes @ 1..=65_536) => Ok(bytes.to_string()),
         _ => Err(format!("`{text}` is not a size of a payload\nvalid: 1 to 65536 bytes")),
     },
 };
 
-fn payload(levels: &DeclaredLevels) -> usize {
+fn payload_bytes(levels: &DeclaredLevels) -> usize {
     levels.level_of(&PAYLOAD).parse().expect("a checked level")
 }
 
-/// What the clients do: a trial has the operations of its mix.
 static MIX: Declared = Declared {
     name: "mix",
     summary: "what clients do: `work` adds and takes jobs, `look` only reads the oldest that waits",
     syntax: "work or look",
     default: "work",
-    canonical: |text| match text {
+    canonical: &|text| match text {
         "work" | "look" => Ok(text.to_owned()),
         _ => Err(format!("`{text}` is not a mix\nvalid: work or look")),
     },
@@ -84,12 +78,12 @@ impl Workload for Jobs {
         vec![&PAYLOAD, &MIX]
     }
 
-    fn size(&self, _: &str, levels: &DeclaredLevels) -> u64 {
-        JOBS * (16 + payload(levels) as u64)
+    fn estimate_size(&self, _: &str, levels: &DeclaredLevels) -> u64 {
+        JOBS * (16 + payload_bytes(levels) as u64)
     }
 
     fn operations(&self) -> Vec<Name> {
-        names(OPERATIONS)
+        to_names(OPERATIONS)
     }
 
     fn reads_back(&self) -> bool {
@@ -103,8 +97,9 @@ impl Workload for Jobs {
             .column("payload", Type::MediumText)
             .index(&["state"]);
         let schema = Schema { tables: vec![table] };
-        let jobs = on(&schema, "jobs");
-        let peek = jobs.index(&["state"], 1).order(ReadOrder::Ascending).limit(1).columns(&["id"]);
+        let jobs = on_table(&schema, "jobs");
+        let peek =
+            jobs.read_by_index(&["state"], 1).order(ReadOrder::Ascending).limit(1).columns(&["id"]);
         let mut statements = DeclaredStatements::default();
         let asks = JobStatements {
             add: statements.add("add a job", jobs.insert()),
@@ -113,7 +108,7 @@ impl Workload for Jobs {
             peek: statements.add("the oldest job, as it is", peek),
         };
         Box::new(JobQueue {
-            payload: payload(&parameters.levels),
+            payload: payload_bytes(&parameters.levels),
             looks: parameters.levels.level_of(&MIX) == "look",
             seed: parameters.seed,
             text: Arc::clone(&parameters.text),
@@ -124,10 +119,8 @@ impl Workload for Jobs {
     }
 }
 
-/// The queue at a size of its jobs.
 struct JobQueue {
     payload: usize,
-    /// Whether its clients only look.
     looks: bool,
     seed: u64,
     text: Arc<TextSource>,
@@ -158,13 +151,24 @@ impl PreparedWorkload for JobQueue {
         Ok(())
     }
 
-    fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn WorkloadClient + '_> {
+    fn make_client(&self, number: usize, _: usize, seed: u64) -> Box<dyn WorkloadClient + '_> {
         let random = Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_add(number as u64));
         Box::new(QueueClient { queue: self, random, rows: Rows::new() })
     }
 }
 
-/// One client.
+/// The parameters of `take` by name: an update has the new values first, then the key.
+struct TakeParameters {
+    state: i64,
+    job: i64,
+}
+
+impl TakeParameters {
+    fn in_order(&self) -> [Value<'static>; 2] {
+        [self.state.into(), self.job.into()]
+    }
+}
+
 struct QueueClient<'q> {
     queue: &'q JobQueue,
     random: Xoshiro256PlusPlus,
@@ -172,11 +176,11 @@ struct QueueClient<'q> {
 }
 
 impl WorkloadClient for QueueClient<'_> {
-    fn choose(&mut self) -> usize {
+    fn choose_operation(&mut self) -> usize {
         if self.queue.looks { LOOK } else { self.random.random_range(0..LOOK) }
     }
 
-    fn perform(
+    fn run_operation(
         &mut self,
         operation: usize,
         session: &mut dyn Session,
@@ -188,18 +192,19 @@ impl WorkloadClient for QueueClient<'_> {
         }
         if operation == 0 {
             let payload = self.queue.text.cut(&mut self.random, self.queue.payload);
-            return transaction(session, tally, |session| {
+            return run_transaction(session, tally, |session| {
                 session.run(asks.add, &[Value::Null, WAITING.into(), payload.into()], rows)?;
                 Ok(TransactionEnd::Commit(()))
             });
         }
-        transaction(session, tally, |session| {
-            // Nobody waits: there is nothing to take.
+        run_transaction(session, tally, |session| {
+            // The queue is empty.
             if session.run(asks.oldest, &[WAITING.into()], rows)? == 0 {
                 return Ok(TransactionEnd::Rollback(()));
             }
-            let job = rows.int(0, 0).expect("a job has a number");
-            session.run(asks.take, &[job.into(), TAKEN.into()], rows)?;
+            let job = rows.get_int(0, 0).expect("a job has a number");
+            let parameters = TakeParameters { state: TAKEN, job };
+            session.run(asks.take, &parameters.in_order(), rows)?;
             Ok(TransactionEnd::Commit(()))
         })
     }
@@ -207,13 +212,16 @@ impl WorkloadClient for QueueClient<'_> {
 
 #[cfg(test)]
 mod tests {
+    use bakeoff::engines::sqlite::Sqlite;
+    use bakeoff::engines::{Durability, Engine as _, OpenTerms};
+
     use super::*;
 
     #[test]
     fn its_size_is_that_of_its_rows_at_every_payload() {
         for payload in ["1", "100", "65536"] {
             let levels = DeclaredLevels::from_iter([(PAYLOAD.name.to_owned(), payload.to_owned())]);
-            let text = Arc::new(TextSource::generated(1));
+            let text = Arc::new(TextSource::generate(1));
             let parameters = WorkloadParameters {
                 levels: levels.clone(),
                 ..WorkloadParameters::new("small", 1, text)
@@ -227,10 +235,37 @@ mod tests {
                     Ok(())
                 })
                 .expect("rows");
-            let wanted = Jobs.size("small", &levels);
+            let wanted = Jobs.estimate_size("small", &levels);
             // A text ends with a word.
             assert!(bytes <= wanted && bytes > wanted / 2, "{bytes} of {wanted} at {payload}");
         }
-        assert_eq!(Jobs.size("small", &DeclaredLevels::default()), Jobs.scales()[0].bytes);
+        assert_eq!(Jobs.estimate_size("small", &DeclaredLevels::default()), Jobs.scales()[0].bytes);
+    }
+
+    #[test]
+    fn each_take_takes_the_oldest_job_that_waits() {
+        const TAKE: usize = 1;
+        let text = Arc::new(TextSource::generate_short());
+        let prepared = Jobs.prepare(&WorkloadParameters::new("small", 1, text));
+        let folder = tempfile::tempdir().unwrap();
+        let terms = OpenTerms::new(Durability::None);
+        let (schema, statements) = (prepared.schema(), prepared.statements());
+        let database = Sqlite.open(folder.path(), &terms, schema, statements).unwrap();
+        let mut session = database.session().unwrap();
+        let number = |name: &str| statements.iter().position(|it| it.name == name).unwrap();
+        let (add, peek) = (number("add a job"), number("the oldest job, as it is"));
+        let (mut rows, mut client) = (Rows::new(), prepared.make_client(0, 1, 1));
+        for _ in 0..2 {
+            let job = [Value::Null, WAITING.into(), "work".into()];
+            session.run(add, &job, &mut rows).unwrap();
+        }
+        let mut oldest = Vec::new();
+        for _ in 0..3 {
+            session.run(peek, &[WAITING.into()], &mut rows).unwrap();
+            oldest.push(rows.get_int(0, 0));
+            let mut tally = OperationTally::default();
+            client.run_operation(TAKE, &mut *session, &mut tally).unwrap();
+        }
+        assert_eq!(oldest, [Some(1), Some(2), None]);
     }
 }

@@ -1,10 +1,8 @@
 //! The engine `logstore`: a small log-structured store. Every commit is one record at the end of a
-//! log; what is live is also in memory, where it is read. Draining writes the log anew, without
-//! what is dead.
+//! log; live data are also in memory. Draining writes the log anew.
 //!
-//! It stands for the engine of your own. Tables, indexes and statements are bakeoff's layer over any
-//! ordered key-value store ([`bakeoff::engines::kv`]); what is here is the store, and what it
-//! promises.
+//! Replace it by your engine. Tables, indexes and statements are bakeoff's layer over an ordered
+//! key-value store ([`bakeoff::engines::kv`]); this file has the store and its promises.
 
 mod log;
 mod memory;
@@ -19,22 +17,20 @@ use std::time::Duration;
 use bakeoff::engines::kv::{self, Visit};
 use bakeoff::engines::{
     Database, Durability, Engine, EngineDescription, EngineHome, EngineOption, EngineOptions,
-    OpenTerms, Promise, Result, Schema, Statement,
+    OpenTerms, Promise, Result, Runs, Schema, Statement,
 };
 use bakeoff::factor::Declared;
 
 use log::{KeyChange, RecordLog};
 use memory::{MemorySnapshot, VersionedMemory};
 
-/// The engine.
 pub struct LogStore {
-    /// Its level: a name, which options may follow.
+    /// A level: the name, perhaps with options.
     name: &'static str,
-    /// Keys that a scan takes out of memory at once.
+    /// Keys that a scan copies at once.
     batch: usize,
 }
 
-/// The engine without options.
 pub static LOG_STORE: LogStore = LogStore { name: "logstore", batch: 64 };
 
 /// An option: `logstore/batch=1`, or the factor `batch` of an experiment.
@@ -43,7 +39,7 @@ static BATCH: Declared = Declared {
     summary: "keys that a scan takes out of memory at once",
     syntax: "1 to 4096",
     default: "64",
-    canonical: |text| match text.parse::<usize>() {
+    canonical: &|text| match text.parse::<usize>() {
         Ok(keys @ 1..=4096) => Ok(keys.to_string()),
         _ => Err(format!("`{text}` is no size of a batch\nvalid: 1 to 4096 keys")),
     },
@@ -83,6 +79,10 @@ impl Engine for LogStore {
         env!("CARGO_PKG_VERSION").into()
     }
 
+    fn statement_check(&self) -> Option<Runs> {
+        Some(kv::check_statement)
+    }
+
     fn options(&self) -> Vec<EngineOption> {
         vec![EngineOption { factor: &BATCH, trust: None }]
     }
@@ -103,31 +103,28 @@ impl Engine for LogStore {
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
-        let memory = VersionedMemory::new(kv::spaces(schema).len());
-        let log = RecordLog::open(directory, |changes| memory.apply(changes))?;
+        let memory = VersionedMemory::new(kv::list_spaces(schema).len());
+        let log = RecordLog::open(directory, |changes| memory.apply_commit(changes))?;
         let log = Arc::new(Mutex::new(log));
         let relaxed = terms.durability == Durability::Relaxed;
         let syncer = relaxed.then(|| LogSyncer::start(Arc::clone(&log))).transpose()?;
         let strict = terms.durability == Durability::Strict;
         let store = OpenLogStore { memory, log, strict, batch: self.batch, _syncer: syncer };
-        kv::open(directory, store, schema, statements)
+        kv::open_tables(directory, store, schema, statements)
     }
 }
 
-/// What is open.
 struct OpenLogStore {
     memory: VersionedMemory,
-    /// Whoever holds it may write: there is one writing transaction at a time.
+    /// The holder of the lock may write: one writing transaction at a time.
     log: Arc<Mutex<RecordLog>>,
-    /// Whether a commit waits for its record to be durable.
     strict: bool,
-    /// Keys that a scan takes out of memory at once.
     batch: usize,
     _syncer: Option<LogSyncer>,
 }
 
 impl OpenLogStore {
-    fn log(&self) -> MutexGuard<'_, RecordLog> {
+    fn lock_log(&self) -> MutexGuard<'_, RecordLog> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -138,31 +135,31 @@ impl kv::KeyValueStore for OpenLogStore {
     type Bulk<'s> = LogStoreBulk<'s>;
 
     fn read(&self) -> Result<LogStoreRead<'_>> {
-        Ok(LogStoreRead { snapshot: self.memory.snapshot(), batch: self.batch })
+        Ok(LogStoreRead { snapshot: self.memory.take_snapshot(), batch: self.batch })
     }
 
     fn write(&self) -> Result<LogStoreWrite<'_>> {
-        let log = self.log();
+        let log = self.lock_log();
         Ok(LogStoreWrite {
             log,
-            snapshot: self.memory.snapshot(),
+            snapshot: self.memory.take_snapshot(),
             store: self,
             changes: Vec::new(),
         })
     }
 
-    fn bulk(&self) -> Result<LogStoreBulk<'_>> {
-        Ok(LogStoreBulk { log: self.log(), store: self, changes: Vec::new() })
+    fn bulk_load(&self) -> Result<LogStoreBulk<'_>> {
+        Ok(LogStoreBulk { log: self.lock_log(), store: self, changes: Vec::new() })
     }
 
     fn drain(&self) -> Result<()> {
-        let mut log = self.log();
-        let live = self.memory.snapshot();
-        Ok(log.rewrite(live.all())?)
+        let mut log = self.lock_log();
+        let live = self.memory.take_snapshot();
+        Ok(log.rewrite(live.list_all())?)
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        vec![("rewrites", self.log().rewrites)]
+        vec![("rewrites", self.lock_log().rewrites)]
     }
 
     fn writes_back(&self) -> &'static [&'static str] {
@@ -170,7 +167,6 @@ impl kv::KeyValueStore for OpenLogStore {
     }
 }
 
-/// A reading transaction.
 struct LogStoreRead<'s> {
     snapshot: MemorySnapshot<'s>,
     batch: usize,
@@ -194,11 +190,11 @@ impl kv::ReadTransaction for LogStoreRead<'_> {
         reverse: bool,
         visit: &mut Visit<'_>,
     ) -> Result<()> {
-        scan((&self.snapshot, self.batch), space, (from, to), reverse, visit)
+        scan_batches((&self.snapshot, self.batch), space, (from, to), reverse, visit)
     }
 }
 
-/// A writing transaction: what it has changed is in memory for it alone, as of no number yet.
+/// Its changes are in memory for it alone, without a commit number yet.
 struct LogStoreWrite<'s> {
     log: MutexGuard<'s, RecordLog>,
     snapshot: MemorySnapshot<'s>,
@@ -224,51 +220,49 @@ impl kv::ReadTransaction for LogStoreWrite<'_> {
         reverse: bool,
         visit: &mut Visit<'_>,
     ) -> Result<()> {
-        scan((&self.snapshot, self.store.batch), space, (from, to), reverse, visit)
+        scan_batches((&self.snapshot, self.store.batch), space, (from, to), reverse, visit)
     }
 }
 
 impl LogStoreWrite<'_> {
-    fn change(&mut self, space: usize, key: &[u8], value: Option<&[u8]>) {
+    fn change_key(&mut self, space: usize, key: &[u8], value: Option<&[u8]>) {
         let change = KeyChange { space, key: key.into(), value: value.map(Into::into) };
-        self.snapshot.overlay(&change);
+        self.snapshot.overlay_change(&change);
         self.changes.push(change);
     }
 }
 
 impl kv::WriteTransaction for LogStoreWrite<'_> {
     fn put(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
-        self.change(space, key, Some(value));
+        self.change_key(space, key, Some(value));
         Ok(())
     }
 
     fn delete(&mut self, space: usize, key: &[u8]) -> Result<()> {
-        self.change(space, key, None);
+        self.change_key(space, key, None);
         Ok(())
     }
 
     fn commit(mut self) -> Result<()> {
-        self.log.append(&self.changes, self.store.strict)?;
-        self.store.memory.apply(self.changes);
+        self.log.append_record(&self.changes, self.store.strict)?;
+        self.store.memory.apply_commit(self.changes);
         Ok(())
     }
 }
 
-/// A bulk load: a record for each batch.
 struct LogStoreBulk<'s> {
     log: MutexGuard<'s, RecordLog>,
     store: &'s OpenLogStore,
     changes: Vec<KeyChange>,
 }
 
-/// Keys of a bulk load's record.
 const RECORD: usize = 1000;
 
 impl LogStoreBulk<'_> {
     fn flush(&mut self) -> Result<()> {
         let changes = std::mem::take(&mut self.changes);
-        self.log.append(&changes, false)?;
-        self.store.memory.apply(changes);
+        self.log.append_record(&changes, false)?;
+        self.store.memory.apply_commit(changes);
         Ok(())
     }
 }
@@ -288,8 +282,8 @@ impl kv::BulkWriter for LogStoreBulk<'_> {
     }
 }
 
-/// Visits keys batch by batch, so that nothing is locked while somebody looks at them.
-fn scan(
+/// Copies batch by batch, so that nothing is locked while the visitor looks.
+fn scan_batches(
     (snapshot, keys): (&MemorySnapshot<'_>, usize),
     space: usize,
     (from, to): (&[u8], &[u8]),
@@ -298,7 +292,7 @@ fn scan(
 ) -> Result<()> {
     let (mut from, mut to) = (from.to_vec(), to.to_vec());
     loop {
-        let batch = snapshot.range(space, &from, &to, reverse, keys);
+        let batch = snapshot.read_range(space, &from, &to, reverse, keys);
         for (key, value) in &batch {
             if visit(key, value)? == ControlFlow::Break(()) {
                 return Ok(());
@@ -315,7 +309,7 @@ fn scan(
     }
 }
 
-/// The thread that syncs the log every second, until it is dropped.
+/// Syncs the log every second until it is dropped.
 struct LogSyncer {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -329,8 +323,8 @@ impl LogSyncer {
                 .recv_timeout(SYNC_EVERY)
                 .is_err_and(|error| error == std::sync::mpsc::RecvTimeoutError::Timeout)
             {
-                let file = log.lock().unwrap_or_else(PoisonError::into_inner).file();
-                // Outside of the lock, so that no commit waits. A failure is told by the next commit.
+                let file = log.lock().unwrap_or_else(PoisonError::into_inner).clone_file();
+                // Outside the lock, so that no commit waits. The next commit reports a failure.
                 if file.and_then(|file| file.sync_data()).is_err() {
                     log.lock().unwrap_or_else(PoisonError::into_inner).broken = true;
                 }

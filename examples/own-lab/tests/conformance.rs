@@ -2,4 +2,4 @@
 
 use own_lab::log_store::LOG_STORE;
 
-bakeoff_conformance::suite!(&[&LOG_STORE]);
+bakeoff_testkit::suite!(&[&LOG_STORE]);

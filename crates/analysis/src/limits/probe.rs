@@ -1,46 +1,32 @@
-//! What a trial at a rate says of a limit on response times.
-
 use bakeoff_results::limit::{Quantile, ResponseTimeLimit};
 use bakeoff_results::{OperationSummary, TrialSummary};
 use serde::{Deserialize, Serialize};
 
 use crate::open_loop::OpenLoopView;
 
-/// A trial at a rate, held against a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeView {
-    /// How many operations were due a second.
     pub per_second: f64,
-    /// Whether it kept the limit.
     pub said: ProbeVerdict,
-    /// The operation whose quantile is the longest; `None` where it is known of none.
     pub operation: Option<String>,
-    /// That quantile of its response times, in seconds.
     pub response_s: Option<f64>,
-    /// The 99th percentile of its service times, in seconds.
     pub service_p99_s: Option<f64>,
-    /// The most operations at once that were due and had not started; `None` where it was not measured.
+    /// The most operations at once that were due and had not started.
     pub backlog: Option<u64>,
-    /// Whether the load was kept up; `None` of a trial that does not count.
     pub kept_up: Option<bool>,
-    /// Why the trial does not count, in a line; `None` of one that does.
     pub failed: Option<String>,
 }
 
-/// Whether a limit was kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeVerdict {
-    /// It was: the load was kept up, and each kind of operation is within it.
     Keeps,
-    /// It was not, or the trial does not count.
     Breaks,
-    /// No kind of operation ended so often that the quantile can be told; nothing lower broke the limit.
+    /// Too few operations of each kind for the quantile, and no lower one broke the limit.
     Unknown,
 }
 
 impl ProbeView {
-    /// What a trial at a rate says.
     pub(super) fn from_trial(
         limit: ResponseTimeLimit,
         per_second: f64,
@@ -60,13 +46,14 @@ impl ProbeView {
             };
         };
         let worst = trial.operations.iter().max_by(|one, other| {
-            let value = |it: &OperationSummary| quantile(it, limit.quantile).unwrap_or(0.0);
+            let value = |it: &OperationSummary| read_quantile(it, limit.quantile).unwrap_or(0.0);
             value(one).total_cmp(&value(other))
         });
-        let worst = worst.filter(|it| quantile(it, limit.quantile).is_some());
+        let worst = worst.filter(|it| read_quantile(it, limit.quantile).is_some());
         let longest_s = limit.time.as_secs_f64();
-        let is_within =
-            |it: &OperationSummary| highest(it, limit.quantile).is_none_or(|s| s <= longest_s);
+        let is_within = |it: &OperationSummary| {
+            find_highest_quantile(it, limit.quantile).is_none_or(|s| s <= longest_s)
+        };
         let within = trial.operations.iter().all(is_within);
         Self {
             per_second,
@@ -76,7 +63,7 @@ impl ProbeView {
                 (true, None) => ProbeVerdict::Unknown,
             },
             operation: worst.map(|it| it.name.clone()),
-            response_s: worst.and_then(|it| quantile(it, limit.quantile)),
+            response_s: worst.and_then(|it| read_quantile(it, limit.quantile)),
             service_p99_s: worst.and_then(|it| it.service_p99_s),
             backlog: open.backlog,
             kept_up: Some(open.kept_up),
@@ -84,8 +71,7 @@ impl ProbeView {
         }
     }
 
-    /// What was measured, in words.
-    pub fn words(&self, limit: ResponseTimeLimit) -> String {
+    pub fn describe_probe(&self, limit: ResponseTimeLimit) -> String {
         let rate = self.per_second;
         let verb = match self.said {
             ProbeVerdict::Keeps => "keeps it",
@@ -98,10 +84,10 @@ impl ProbeView {
         let mut words = format!("{rate}/s {verb}: ");
         match (&self.operation, self.response_s) {
             (Some(operation), Some(response_s)) => {
-                let (name, response) = (limit.quantile.name(), milliseconds(response_s));
+                let (name, response) = (limit.quantile.name(), format_milliseconds(response_s));
                 words += &format!("response {name} {response} ({operation})");
                 if let Some(service_s) = self.service_p99_s {
-                    words += &format!(", service p99 {}", milliseconds(service_s));
+                    words += &format!(", service p99 {}", format_milliseconds(service_s));
                 }
             }
             _ => words += "too few operations for the quantile",
@@ -112,8 +98,7 @@ impl ProbeView {
     }
 }
 
-/// A quantile of an operation's response times, in seconds; `None` where too few operations back it.
-fn quantile(operation: &OperationSummary, quantile: Quantile) -> Option<f64> {
+fn read_quantile(operation: &OperationSummary, quantile: Quantile) -> Option<f64> {
     match quantile {
         Quantile::P50 => operation.p50_s,
         Quantile::P95 => operation.p95_s,
@@ -122,13 +107,13 @@ fn quantile(operation: &OperationSummary, quantile: Quantile) -> Option<f64> {
     }
 }
 
-/// The highest quantile up to `most` that is backed: a kind of operation that is seldom is held against the
-/// limit by a lower one.
-fn highest(operation: &OperationSummary, most: Quantile) -> Option<f64> {
+/// The highest quantile up to `most` that has enough operations: a rare operation is held against
+/// the limit by a lower one.
+fn find_highest_quantile(operation: &OperationSummary, most: Quantile) -> Option<f64> {
     let mut up_to = Quantile::ALL.into_iter().rev().filter(|it| *it <= most);
-    up_to.find_map(|it| quantile(operation, it))
+    up_to.find_map(|it| read_quantile(operation, it))
 }
 
-fn milliseconds(seconds: f64) -> String {
+fn format_milliseconds(seconds: f64) -> String {
     format!("{:.2} ms", seconds * 1e3)
 }

@@ -1,8 +1,9 @@
 //! Trials whose seconds are known.
 
-use bakeoff_results::{Debts, OperationSummary, histogram};
+use bakeoff_results::{Debts, Measures, OperationSummary, histogram};
 
 use super::*;
+use crate::tests::trial_at;
 
 /// A slot with so many operations, each of so many milliseconds.
 fn slot((start_s, end_s): (f64, f64), operations: u64, milliseconds: u64) -> SlotSummary {
@@ -20,22 +21,13 @@ fn course(operations: impl IntoIterator<Item = u64>) -> TrialCourse {
 fn trial(block: u32, level: &str, per_second: f64) -> TrialSummary {
     let operation = OperationSummary {
         per_second,
-        ..OperationSummary::of_histograms("work", &histogram::empty(), None)
+        ..OperationSummary::of_histograms("work", &histogram::new_histogram(), None)
     };
     TrialSummary {
-        repetition: 0,
         block,
-        attempt: 0,
-        order: 0,
-        levels: Levels::from([("engine".to_owned(), level.to_owned())]),
-        started_s: 0.0,
         ran_s: Some(900.0),
-        window_s: Some((1.0, 899.0)),
         operations: vec![operation],
-        measures: Default::default(),
-        warnings: Vec::new(),
-        valid: true,
-        reason: None,
+        ..trial_at(&[("engine", level)], Measures::default())
     }
 }
 
@@ -136,7 +128,7 @@ fn the_block_in_the_middle_is_shown() {
     // Two more in the middle, which lack a level.
     trials.extend([trial(3, "a", 31.0), trial(4, "a", 32.0)]);
     let counted: Vec<&TrialSummary> = trials.iter().collect();
-    let chosen = chosen("engine", &counted);
+    let chosen = choose_trials("engine", &counted);
     let blocks: Vec<u32> = chosen.values().map(|trial| trial.block).collect();
     assert_eq!(blocks, [2, 2]);
 }

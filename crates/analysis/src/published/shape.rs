@@ -1,50 +1,43 @@
-//! Whether what was published has the same shape here: the one place where that is decided. Page,
-//! terminal, Markdown and JSON take it from here.
+//! Decides whether published figures have the same shape here. This is the one place where that is
+//! decided: all reports take it from here.
 
 use bakeoff_results::published::PublishedValue;
 use serde::{Deserialize, Serialize};
 
 use super::Ours;
-use crate::comparison::RatioIs;
+use crate::comparison::RatioBound;
 
 /// A ratio nearer to 1 than this is no change.
 const CHANGE: f64 = 1.1;
 /// How many times apart two ratios of the same shape are at most.
 const APART: f64 = 1.25;
-/// How wide our interval may be, its upper end over its lower one, where *compatible* is said.
+/// For *compatible*: our interval's upper end over its lower one, at most.
 const WIDE: f64 = 1.5;
 
-/// What a published ratio is beside one that was measured here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum RatioShape {
-    /// The same, and shown to be: the whole of our interval lies within 1.25 times of what was published.
+    /// Our whole interval lies within 1.25 times of the published ratio.
     Same,
-    /// The same, of what was said in words as a range.
+    /// The same, of a range in words.
     SameByWords,
-    /// Not shown to be the same: our interval is narrow and has what was published in it.
+    /// Not shown to be the same: our interval is narrow and has the published ratio in it.
     Compatible,
     /// The same direction, and further from 1 here.
     Stronger,
     /// The same direction, and nearer to 1 here.
     Weaker,
-    /// The same direction; whether as far is open, since one of the two is a bound.
+    /// The same direction; one of the two is a bound.
     SizeOpen,
-    /// Another direction.
     NotTheSame {
-        /// Where the published ratio goes.
         theirs: Goes,
-        /// Where ours goes, as far as its interval tells.
         ours: Goes,
     },
-    /// It can't be told.
     CantTell {
-        /// Why.
         why: UntoldReason,
     },
 }
 
-/// Where a ratio goes from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum RatioDirection {
     Falls,
@@ -52,15 +45,12 @@ enum RatioDirection {
     Rises,
 }
 
-/// Where a ratio goes from 1, as far as an interval or a bound tells.
+/// The direction of a ratio from 1, as far as an interval or a bound shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Goes {
-    /// Down.
     Falls,
-    /// Nowhere.
     Stays,
-    /// Up.
     Rises,
     /// Down or nowhere: both are possible.
     DoesNotRise,
@@ -69,7 +59,6 @@ pub enum Goes {
 }
 
 impl Goes {
-    /// Of an interval's ends; `None` where all three are possible.
     fn from_ends(low: RatioDirection, high: RatioDirection) -> Option<Self> {
         Some(match (low, high) {
             (RatioDirection::Falls, RatioDirection::Falls) => Self::Falls,
@@ -81,7 +70,6 @@ impl Goes {
         })
     }
 
-    /// It in words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Falls => "falls",
@@ -93,46 +81,36 @@ impl Goes {
     }
 }
 
-/// Why it can't be told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UntoldReason {
-    /// No figure was published.
     Gap,
-    /// No figure of the base cell was published.
+    /// The base cell has no figure here.
     BaseGap,
     /// A bound was published of the base cell.
     BaseIsABound,
-    /// No trial of the cell ended.
     NotRun,
-    /// No trial of its base cell ended.
     BaseNotRun,
     /// One of the two can't be had here.
     NotPossible,
-    /// No trial of the cell counts.
     SetAside,
-    /// No trial of its base cell counts.
     BaseSetAside,
-    /// The two have no trials in the same repetition, or none of the operation.
+    /// No trials of the same repetition, or none of the operation.
     NoPair,
-    /// Operations of both were still running at the end.
     BothCutOff,
-    /// There is no interval of one pair.
     OnePair,
-    /// A trial has too few operations.
     TooFew,
-    /// A trial that was to be steady was not.
     NeverSteady,
-    /// The interval leaves open which way ours goes, or is too wide for *compatible*.
+    /// The interval leaves the direction open, or is too wide for *compatible*.
     TooWide,
-    /// The published ratio lies outside the interval, which is within 1.25 times of it in one part alone.
+    /// The published ratio lies outside the interval, and only a part of the interval is within
+    /// 1.25 times of it.
     AcrossLimit,
-    /// A bound leaves open which way it goes.
+    /// A bound leaves the direction open.
     BoundIsOpen,
 }
 
 impl UntoldReason {
-    /// It in words.
     pub fn words(&self) -> &'static str {
         match self {
             Self::Gap => "no figure published",
@@ -180,7 +158,6 @@ impl From<RatioDirection> for Goes {
 }
 
 impl RatioShape {
-    /// Its sign.
     pub fn sign(&self) -> &'static str {
         match self {
             Self::Same | Self::SameByWords => "=",
@@ -191,7 +168,6 @@ impl RatioShape {
         }
     }
 
-    /// It in words.
     pub fn words(&self) -> String {
         match self {
             Self::Same => "same shape".to_owned(),
@@ -208,31 +184,30 @@ impl RatioShape {
     }
 }
 
-/// What a published ratio is beside ours; each of them, or why there is none.
+/// Compares a published ratio with ours.
 ///
-/// A change of under 10 % is none. *Same shape* has to be shown, as equivalence is by two one-sided tests
-/// (Schuirmann 1987): the whole of our interval lies within 1.25 times of the published ratio, so that noise
-/// is never a reason to say it. *Compatible*: it merely has that ratio in it, and its upper end is at most 1.5
-/// times its lower one. That the two differ has to be shown, too: the whole of it lies further off than 1.25
-/// times, or goes the opposite way. A bound can show a way, and never the same size.
-pub fn shape(
+/// A change of under 10 % is none. *Same shape* has to be shown, as equivalence is by two one-sided
+/// tests (Schuirmann 1987): our whole interval lies within 1.25 times of the published ratio, so
+/// that noise is never a reason to say it. *Compatible*: the interval has that ratio in it, and its
+/// upper end is at most 1.5 times its lower one. That the two differ has to be shown, too: the
+/// whole interval lies further off than 1.25 times, or goes the opposite way. A bound can show a
+/// direction, but never the same size.
+pub fn compare_shape(
     theirs: Result<PublishedValue, UntoldReason>,
     ours: Result<Ours, UntoldReason>,
 ) -> RatioShape {
-    let judged = theirs.and_then(|theirs| beside(theirs, ours?.span()?));
+    let judged = theirs.and_then(|theirs| compare_span(theirs, ours?.to_span()?));
     judged.unwrap_or_else(|why| RatioShape::CantTell { why })
 }
 
-/// Where our ratio lies.
 struct Span {
     low: f64,
     high: f64,
-    /// It has one end alone.
     is_bound: bool,
 }
 
 impl Ours {
-    fn span(&self) -> Result<Span, UntoldReason> {
+    fn to_span(self) -> Result<Span, UntoldReason> {
         if self.pairs < 2 {
             return Err(UntoldReason::OnePair);
         }
@@ -245,21 +220,20 @@ impl Ours {
         };
         let (low, high) = (self.low.unwrap_or(0.0), self.high.unwrap_or(f64::INFINITY));
         match self.ratio_is {
-            RatioIs::AtLeast => bound(RatioDirection::Rises, self.low, (low, f64::INFINITY)),
-            RatioIs::AtMost => bound(RatioDirection::Falls, self.high, (0.0, high)),
-            RatioIs::Exact if self.low.is_none() || self.high.is_none() => {
+            RatioBound::AtLeast => bound(RatioDirection::Rises, self.low, (low, f64::INFINITY)),
+            RatioBound::AtMost => bound(RatioDirection::Falls, self.high, (0.0, high)),
+            RatioBound::Exact if self.low.is_none() || self.high.is_none() => {
                 Err(UntoldReason::TooWide)
             }
-            RatioIs::Exact => Ok(Span { low, high, is_bound: false }),
+            RatioBound::Exact => Ok(Span { low, high, is_bound: false }),
         }
     }
 }
 
-/// The way that a published value goes.
-fn way(theirs: PublishedValue) -> Result<RatioDirection, UntoldReason> {
+fn find_direction(theirs: PublishedValue) -> Result<RatioDirection, UntoldReason> {
     match theirs {
         PublishedValue::Exactly(ratio) => Ok(RatioDirection::from_ratio(ratio)),
-        // What lies between the two, in the middle of their logarithms.
+        // A range in words counts as the middle of its logarithms.
         PublishedValue::Between(low, high) => Ok(RatioDirection::from_ratio((low * high).sqrt())),
         PublishedValue::AtLeast(least)
             if RatioDirection::from_ratio(least) == RatioDirection::Rises =>
@@ -275,14 +249,14 @@ fn way(theirs: PublishedValue) -> Result<RatioDirection, UntoldReason> {
     }
 }
 
-/// Whether all of ours lies further off than the limit, and on which side of what was published.
+/// Whether our whole interval lies further off than the limit, and on which side.
 #[derive(Clone, Copy)]
 struct Beyond {
     above: bool,
     below: bool,
 }
 
-/// A published bound near 1 leaves two ways open, and excludes the third.
+/// A published bound near 1 leaves two directions open, and excludes the third.
 fn beside_two_ways(theirs: PublishedValue, beyond: Beyond) -> Result<RatioShape, UntoldReason> {
     let (theirs, ours) = match theirs {
         PublishedValue::AtMost(most)
@@ -300,7 +274,7 @@ fn beside_two_ways(theirs: PublishedValue, beyond: Beyond) -> Result<RatioShape,
     Ok(RatioShape::NotTheSame { theirs, ours })
 }
 
-fn beside(theirs: PublishedValue, ours: Span) -> Result<RatioShape, UntoldReason> {
+fn compare_span(theirs: PublishedValue, ours: Span) -> Result<RatioShape, UntoldReason> {
     let Span { low, high, is_bound } = ours;
     let (least, most) = match theirs {
         PublishedValue::Exactly(ratio) => (ratio, ratio),
@@ -309,14 +283,14 @@ fn beside(theirs: PublishedValue, ours: Span) -> Result<RatioShape, UntoldReason
         PublishedValue::AtMost(most) => (0.0, most),
     };
     let beyond = Beyond { above: low > most * APART, below: high < least / APART };
-    let Ok(goes) = way(theirs) else { return beside_two_ways(theirs, beyond) };
+    let Ok(goes) = find_direction(theirs) else { return beside_two_ways(theirs, beyond) };
     let possible = RatioDirection::from_ratio(low)..=RatioDirection::from_ratio(high);
     let only = (possible.start() == possible.end()).then_some(*possible.start());
     if beyond.above || beyond.below || only.is_some_and(|it| it.is_opposite(goes)) {
         let ours = Goes::from_ends(*possible.start(), *possible.end());
         return match ours.filter(|_| !possible.contains(&goes)) {
             Some(ours) => Ok(RatioShape::NotTheSame { theirs: goes.into(), ours }),
-            // Further from 1 than all that was published, or nearer.
+            // Further from 1 than everything published, or nearer.
             None => match (only, beyond.above == (goes != RatioDirection::Falls)) {
                 (Some(_), true) => Ok(RatioShape::Stronger),
                 (Some(_), false) => Ok(RatioShape::Weaker),
@@ -331,7 +305,7 @@ fn beside(theirs: PublishedValue, ours: Span) -> Result<RatioShape, UntoldReason
             None => Err(UntoldReason::TooWide),
         };
     }
-    // A rise beside a fall is never the same, however small the two are.
+    // A rise beside a fall is never the same, however small both are.
     let may_be_opposite =
         [low, high].iter().any(|end| RatioDirection::from_ratio(*end).is_opposite(goes));
     let is_same = low >= least / APART && high <= most * APART && !may_be_opposite;
@@ -357,16 +331,16 @@ mod tests {
     fn exact(low: f64, high: f64) -> Ours {
         let (low, high) = (Some(low), Some(high));
         let ratio = (low.unwrap_or(1.0) * high.unwrap_or(1.0)).sqrt();
-        Ours { ratio, ratio_is: RatioIs::Exact, low, high, pairs: 5 }
+        Ours { ratio, ratio_is: RatioBound::Exact, low, high, pairs: 5 }
     }
 
     fn at_least(low: f64) -> Ours {
         let (low, high) = (Some(low), None);
-        Ours { ratio: 11.0, ratio_is: RatioIs::AtLeast, low, high, pairs: 5 }
+        Ours { ratio: 11.0, ratio_is: RatioBound::AtLeast, low, high, pairs: 5 }
     }
 
     fn words(theirs: PublishedValue, ours: Ours) -> String {
-        shape(Ok(theirs), Ok(ours)).words()
+        compare_shape(Ok(theirs), Ok(ours)).words()
     }
 
     #[test]
@@ -437,30 +411,17 @@ mod tests {
             (Between(6.0, 7.0), exact(7.1, 9.0), CROSSES),
             (Between(6.0, 7.0), exact(3.0, 3.2), "same direction, weaker here"),
             (Between(6.0, 7.0), exact(12.0, 13.0), "same direction, stronger here"),
+            // A wide interval is no reason to say same.
+            (Exactly(2.0), exact(1.7, 2.5), "same shape"),
+            (Exactly(2.0), exact(1.7, 2.54), "compatible"),
+            (Exactly(2.0), exact(1.55, 2.5), "can’t tell: interval too wide"),
+            (Exactly(2.0), Ours { high: None, ..exact(1.6, 2.5) }, "can’t tell: interval too wide"),
+            // Whatever it is, it is far from what was published.
+            (Exactly(20.0), exact(1.6, 2.9), "same direction, weaker here"),
+            (Exactly(3.0), exact(1.05, 1.3), "can’t tell: interval too wide"),
         ] {
             assert_eq!(words(theirs, ours), expected, "{theirs:?} {ours:?}");
         }
-    }
-
-    #[test]
-    fn a_wide_interval_is_no_reason_to_say_same() {
-        assert_eq!(words(PublishedValue::Exactly(2.0), exact(1.7, 2.5)), "same shape");
-        assert_eq!(words(PublishedValue::Exactly(2.0), exact(1.7, 2.54)), "compatible");
-        assert_eq!(
-            words(PublishedValue::Exactly(2.0), exact(1.55, 2.5)),
-            "can’t tell: interval too wide"
-        );
-        // Whatever it is, it is far from what was published.
-        assert_eq!(
-            words(PublishedValue::Exactly(20.0), exact(1.6, 2.9)),
-            "same direction, weaker here"
-        );
-        assert_eq!(
-            words(PublishedValue::Exactly(3.0), exact(1.05, 1.3)),
-            "can’t tell: interval too wide"
-        );
-        let open = Ours { high: None, ..exact(1.6, 2.5) };
-        assert_eq!(words(PublishedValue::Exactly(2.0), open), "can’t tell: interval too wide");
     }
 
     /// So noise is never a reason to say *same*, and more trials never turn what was shown into its contrary.
@@ -468,7 +429,7 @@ mod tests {
     fn what_an_interval_shows_each_narrower_one_in_it_shows() {
         let shown = |theirs, [from, to]: [i32; 2]| {
             let [low, high] = [from, to].map(|step| 0.3 * 1.03_f64.powi(step));
-            let told = shape(Ok(theirs), Ok(exact(low, high)));
+            let told = compare_shape(Ok(theirs), Ok(exact(low, high)));
             (told.sign() != "?" && told != RatioShape::Compatible).then(|| discriminant(&told))
         };
         let mut kinds = HashSet::new();
@@ -499,7 +460,7 @@ mod tests {
         );
         for why in [UntoldReason::Gap, UntoldReason::BaseGap, UntoldReason::BaseIsABound] {
             let expected = format!("can’t tell: {}", why.words());
-            assert_eq!(shape(Err(why), Ok(exact(1.9, 2.1))).words(), expected);
+            assert_eq!(compare_shape(Err(why), Ok(exact(1.9, 2.1))).words(), expected);
         }
         for why in [
             UntoldReason::NotRun,
@@ -508,7 +469,7 @@ mod tests {
             UntoldReason::BaseSetAside,
             UntoldReason::TooFew,
         ] {
-            let told = shape(Ok(PublishedValue::Exactly(2.0)), Err(why.clone()));
+            let told = compare_shape(Ok(PublishedValue::Exactly(2.0)), Err(why.clone()));
             assert_eq!((told.sign(), told), ("?", RatioShape::CantTell { why }));
         }
     }
@@ -524,14 +485,14 @@ mod tests {
                 ..ours
             };
             let PublishedValue::Exactly(ratio) = value else { unreachable!("all are exact") };
-            shape(Ok(PublishedValue::Exactly(1.0 / ratio)), Ok(ours)).sign()
+            compare_shape(Ok(PublishedValue::Exactly(1.0 / ratio)), Ok(ours)).sign()
         };
         for theirs in [1.05, 1.3, 2.0, 3.1, 9.0] {
             for (low, high) in
                 [(0.97, 1.04), (1.2, 1.5), (1.9, 2.1), (1.0, 3.0), (3.0, 4.3), (8.0, 9.0)]
             {
                 let (theirs, ours) = (PublishedValue::Exactly(theirs), exact(low, high));
-                let told = shape(Ok(theirs), Ok(ours)).sign();
+                let told = compare_shape(Ok(theirs), Ok(ours)).sign();
                 assert_eq!(told, turned(theirs, ours), "{theirs:?} {ours:?}");
             }
         }

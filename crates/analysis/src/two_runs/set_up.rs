@@ -1,5 +1,3 @@
-//! What differs in the set-up of two runs.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::{Applied, Canary, EngineFact, Levels, Machine, Platform, Run, short_sum};
@@ -9,48 +7,42 @@ use serde::Serialize;
 
 use crate::document::Document;
 
-/// Something of the set-up that is not the same in both runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SetUp {
-    /// What it is: `kernel`, `postgres, version`.
+pub struct SetupChange {
+    /// `kernel`, or `postgres, version`.
     pub what: String,
-    /// What it was in the first run; `None` where that has no such thing.
     pub before: Option<String>,
-    /// What it was in the second.
     pub after: Option<String>,
 }
 
-/// A fact of a run: what it is, and its value.
 type Fact = (String, String);
 
-/// All that differs: the program, the machine, what was asked for, the engines and their settings.
-pub fn differences(before: &Document, after: &Document) -> Vec<SetUp> {
+pub fn find_differences(before: &Document, after: &Document) -> Vec<SetupChange> {
     let [old, new] = [before, after].map(|document| &document.run.run);
-    let [mut one, mut other] = [before, after].map(facts);
-    one.extend(settings(old, new));
-    other.extend(settings(new, old));
+    let [mut one, mut other] = [before, after].map(collect_facts);
+    one.extend(collect_settings(old, new));
+    other.extend(collect_settings(new, old));
     let [old, new] = [old, new].map(told_by_few);
     one.extend(in_both(&old, &new));
     other.extend(in_both(&new, &old));
-    let mut found = unequal(&one, &other);
-    found.extend(alone(before, after));
+    let mut found = find_unequal(&one, &other);
+    found.extend(compare_canaries(before, after));
     found
 }
 
-/// The facts that the other run has, too: what is not known is no difference.
+/// An unknown fact of the other run is no difference.
 fn in_both(facts: &[Fact], other: &[Fact]) -> Vec<Fact> {
     let is_there = |(what, _): &&Fact| other.iter().any(|(there, _)| there == what);
     facts.iter().filter(is_there).cloned().collect()
 }
 
-/// The facts that only one of the two has, or that have another value.
-fn unequal(before: &[Fact], after: &[Fact]) -> Vec<SetUp> {
+fn find_unequal(before: &[Fact], after: &[Fact]) -> Vec<SetupChange> {
     let value = |facts: &[Fact], what: &str| {
         facts.iter().find(|(name, _)| name == what).map(|(_, value)| value.clone())
     };
     let mut seen = BTreeSet::new();
     let names = before.iter().chain(after).map(|(name, _)| name).filter(|name| seen.insert(*name));
-    let both = names.map(|name| SetUp {
+    let both = names.map(|name| SetupChange {
         what: name.clone(),
         before: value(before, name),
         after: value(after, name),
@@ -58,12 +50,11 @@ fn unequal(before: &[Fact], after: &[Fact]) -> Vec<SetUp> {
     both.filter(|it| it.before != it.after).collect()
 }
 
-/// How many machines a run was made on.
-fn machines(document: &Document) -> usize {
+fn count_machines(document: &Document) -> usize {
     document.machines.as_ref().map_or(1, |found| found.machines.len())
 }
 
-/// What not every machine tells, and no older bakeoff has recorded.
+/// Facts that not every machine reports, and older versions did not record.
 fn told_by_few(run: &Run) -> Vec<Fact> {
     let later = run.takeovers.iter().filter_map(|it| it.by.program_sha256.as_ref());
     let programs = run.program_sha256.iter().chain(later);
@@ -71,13 +62,8 @@ fn told_by_few(run: &Run) -> Vec<Fact> {
     let programs = programs.into_iter().collect::<Vec<_>>().join("; ");
     let mut facts = vec![("bakeoff’s SHA-256".to_owned(), programs)];
     facts.retain(|(_, value)| !value.is_empty());
-    let members = run.merged.iter().flat_map(|merged| &merged.members).map(|it| &it.machine);
-    let mut machines: Vec<&Machine> = members.collect();
-    if machines.is_empty() {
-        machines.push(&run.machine);
-    }
     let mut values: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    for (what, value) in machines.iter().flat_map(|machine| machine.settings()) {
+    for (what, value) in machines_of(run).into_iter().flat_map(Machine::settings) {
         values.entry(what).or_default().insert(value);
     }
     let joined = |all: BTreeSet<String>| all.into_iter().collect::<Vec<_>>().join("; ");
@@ -85,17 +71,20 @@ fn told_by_few(run: &Run) -> Vec<Fact> {
     facts
 }
 
-/// What a run's machine is or, of a run that was merged, each thing that its machines are.
-fn of_machines(run: &Run, fact: impl Fn(&Machine) -> String) -> String {
-    let members = run.merged.iter().flat_map(|merged| &merged.members);
-    let mut values: BTreeSet<String> = members.map(|member| fact(&member.machine)).collect();
-    if values.is_empty() {
-        values.insert(fact(&run.machine));
+fn machines_of(run: &Run) -> Vec<&Machine> {
+    match run.merged.as_ref().map(|merged| &merged.members) {
+        Some(members) if !members.is_empty() => members.iter().map(|it| &it.machine).collect(),
+        _ => vec![&run.machine],
     }
+}
+
+/// In a merged run, every value that its machines have.
+fn of_machines(run: &Run, fact: impl Fn(&Machine) -> String) -> String {
+    let values: BTreeSet<String> = machines_of(run).into_iter().map(fact).collect();
     values.into_iter().collect::<Vec<_>>().join("; ")
 }
 
-/// A value, and after it those of what took the run over.
+/// A value, and those of the programs that took the run over.
 fn with_later(run: &Run, first: String, of: fn(&Platform) -> &String) -> String {
     let mut values = vec![first];
     for value in run.takeovers.iter().map(|it| of(&it.by)) {
@@ -106,7 +95,7 @@ fn with_later(run: &Run, first: String, of: fn(&Platform) -> &String) -> String 
     values.join("; ")
 }
 
-fn facts(document: &Document) -> Vec<Fact> {
+fn collect_facts(document: &Document) -> Vec<Fact> {
     let run = &document.run.run;
     let shard = run.shard.as_ref().map(|shard| format!("{}/{}", shard.index, shard.count));
     let build = if run.debug_build { "not optimised" } else { "optimised" };
@@ -114,7 +103,7 @@ fn facts(document: &Document) -> Vec<Fact> {
     let named = [
         ("bakeoff", with_later(run, run.version.clone(), |it| &it.version)),
         ("bakeoff’s build", build.to_owned()),
-        ("machines", machines(document).to_string()),
+        ("machines", count_machines(document).to_string()),
         ("shard", shard.unwrap_or_default()),
         ("system", of_machines(run, |it| it.system.clone())),
         ("kernel", with_later(run, of_machines(run, |it| it.kernel.clone()), |it| &it.kernel)),
@@ -133,10 +122,10 @@ fn facts(document: &Document) -> Vec<Fact> {
     let named = named.into_iter().map(|(what, value)| (what.to_owned(), value));
     let levels = run.factors.iter();
     let levels = levels.map(|(factor, levels)| (format!("levels of {factor}"), levels.join(", ")));
-    named.chain(levels).chain(run.engines.iter().flat_map(engine)).collect()
+    named.chain(levels).chain(run.engines.iter().flat_map(describe_engine)).collect()
 }
 
-fn engine(fact: &EngineFact) -> Vec<Fact> {
+fn describe_engine(fact: &EngineFact) -> Vec<Fact> {
     let name = &fact.name;
     let version = (format!("{name}, version"), fact.version.clone());
     let settings = fact.settings.iter();
@@ -145,8 +134,7 @@ fn engine(fact: &EngineFact) -> Vec<Fact> {
     std::iter::once(version).chain(settings).collect()
 }
 
-/// What engines were opened with, under the terms that the other run has, too.
-fn settings(run: &Run, other: &Run) -> Vec<Fact> {
+fn collect_settings(run: &Run, other: &Run) -> Vec<Fact> {
     fn terms(it: &Applied) -> (&str, &str, &str, &Levels) {
         (&it.engine, &it.durability, &it.memory, &it.options)
     }
@@ -165,9 +153,9 @@ fn settings(run: &Run, other: &Run) -> Vec<Fact> {
     run.applied.iter().filter(shared).flat_map(of).collect()
 }
 
-/// What the machines did alone, where their medians are further apart than differences that matter. Of a run
-/// on several machines it is the median of all, and is called so.
-fn alone(before: &Document, after: &Document) -> Vec<SetUp> {
+/// Readings of the machines alone, if the medians are further apart than differences that matter.
+/// For several machines it is the median of all, and is named so.
+fn compare_canaries(before: &Document, after: &Document) -> Vec<SetupChange> {
     type Reading = fn(&Canary) -> Option<f64>;
     let readings: [(&str, Reading); 4] = [
         ("arithmetic", |it| Some(it.cpu_s)),
@@ -175,7 +163,7 @@ fn alone(before: &Document, after: &Document) -> Vec<SetUp> {
         ("a sync", |it| Some(it.sync_s)),
         ("a read", |it| it.read_s),
     ];
-    let are_several = [before, after].into_iter().any(|document| machines(document) > 1);
+    let are_several = [before, after].into_iter().any(|document| count_machines(document) > 1);
     let whose = if are_several { "median of each run’s machines" } else { "the machine" };
     let apart = |(what, of): (&str, Reading)| {
         let middle =
@@ -183,7 +171,7 @@ fn alone(before: &Document, after: &Document) -> Vec<SetUp> {
         let (one, other) = (middle(&before.canaries)?, middle(&after.canaries)?);
         let milliseconds = |seconds: f64| Some(format!("{:.3} ms", seconds * 1e3));
         let differs = (other / one).ln().abs() > MARGIN.ln_1p();
-        differs.then(|| SetUp {
+        differs.then(|| SetupChange {
             what: format!("{whose} alone, {what}"),
             before: milliseconds(one),
             after: milliseconds(other),

@@ -1,25 +1,24 @@
-//! Warnings about trials that failed or do not count, and engines on servers that somebody else
-//! runs.
+//! Warnings about trials that failed or do not count, and about engines on external servers.
 
 use std::collections::BTreeSet;
 
-use bakeoff_results::{ConnectionSecurity, Disturbed, Run, TrialSummary, in_words};
+use bakeoff_results::{ConnectionSecurity, Disturbed, OwnFactor, Run, TrialSummary, in_words};
 
-use super::figures::{pair_in_words, told, told_of};
-use super::{part, place};
+use super::figures::{format_otherwise, pair_in_words, told_of};
+use super::{describe_place, format_part};
 use crate::comparison::Comparison;
 use crate::warning::{Warning, WarningKind};
 
-/// Trials that failed or don't count; those that were set aside aren't among `trials`.
-pub(super) fn lost(run: &Run, trials: &[&TrialSummary]) -> [Option<Warning>; 2] {
+pub(super) fn warn_of_lost_trials(run: &Run, trials: &[&TrialSummary]) -> [Option<Warning>; 2] {
     let say = |lost: Vec<&TrialSummary>, kind, how: &str| {
         let first = lost.first()?;
         let reason = first.reason.as_deref().unwrap_or("no reason was given");
-        let (part, place) = (part(lost.len(), trials.len()), place(run, &first.levels));
+        let (part, place) =
+            (format_part(lost.len(), trials.len()), describe_place(run, &first.levels));
         Some(Warning::new(kind, format!("{part} {how}; the first at {place}: {reason}")))
     };
     let (failed, disturbed): (Vec<&TrialSummary>, Vec<&TrialSummary>) =
-        trials.iter().copied().filter(|trial| !trial.valid).partition(|trial| trial.failed());
+        trials.iter().copied().filter(|trial| !trial.valid).partition(|trial| trial.has_failed());
     let how = if disturbed.len() == 1 {
         "does not count, though it ended"
     } else {
@@ -31,8 +30,7 @@ pub(super) fn lost(run: &Run, trials: &[&TrialSummary]) -> [Option<Warning>; 2] 
     ]
 }
 
-/// Cells that could not be had: nothing stands against them.
-pub(super) fn left_out(run: &Run) -> Option<Warning> {
+pub(super) fn warn_of_left_out_cells(run: &Run) -> Option<Warning> {
     let cells = run.left_out.iter().map(|it| format!("{} ({})", in_words(&it.levels), it.why));
     let cells: Vec<String> = cells.collect();
     (!cells.is_empty()).then(|| {
@@ -44,8 +42,7 @@ pub(super) fn left_out(run: &Run) -> Option<Warning> {
     })
 }
 
-/// Trials that don't count because their block was run again, and why it was.
-pub(super) fn set_aside(
+pub(super) fn warn_of_set_aside_trials(
     aside: &[&TrialSummary],
     disturbed: &[Disturbed],
     (run, compared): (&Run, &[&Comparison]),
@@ -81,8 +78,7 @@ pub(super) fn set_aside(
     Some(Warning::new(WarningKind::SetAside, text))
 }
 
-/// Ratios that would be others if the trials that were set aside counted.
-pub(super) fn set_aside_decides(run: &Run, compared: &[&Comparison]) -> Option<Warning> {
+pub(super) fn warn_if_set_aside_decides(run: &Run, compared: &[&Comparison]) -> Option<Warning> {
     let differs = |it: &&&Comparison| {
         let all = it.with_set_aside;
         all.is_some_and(|all| all.is_outside(it) || all.verdict != it.verdict)
@@ -91,41 +87,35 @@ pub(super) fn set_aside_decides(run: &Run, compared: &[&Comparison]) -> Option<W
     let first = differ.first()?;
     let all = first.with_set_aside?;
     let text = format!(
-        "{} of {} ratios would be others if the trials that were set aside counted; the first is {} of \
-         {}: {} with all {} pairs, {} without those that were set aside",
+        "{} of {} ratios would be others if the trials that were set aside counted; the first is \
+         {} of {}: {} with all {} pairs, {} without those that were set aside",
         differ.len(),
         compared.len(),
         first.operation,
         pair_in_words(run, first),
-        told(&all, first),
+        format_otherwise(&all, first),
         all.pairs,
         told_of(first)
     );
-    Some(
-        Warning::new(WarningKind::SetAsideDecides, text)
-            .remedy("repeat the run on a machine that nobody else uses"),
-    )
+    let warning = Warning::new(WarningKind::SetAsideDecides, text);
+    Some(warning.with_remedy("repeat the run on a machine that nobody else uses"))
 }
 
-/// Engines that are known by a URL: no image of their data is restored.
-pub(super) fn external(run: &Run) -> Option<Warning> {
-    let (_, levels) = run.factors.iter().find(|(factor, _)| factor == "engine")?;
-    let levels = levels.iter().filter(|level| run.alias("engine", level).is_none());
-    let urls: Vec<&str> =
-        levels.map(String::as_str).filter(|level| level.contains("://")).collect();
+pub(super) fn warn_of_external_engines(run: &Run) -> Option<Warning> {
+    let levels = run.base_levels(OwnFactor::Engine.as_str());
+    let urls: Vec<&str> = levels.filter(|level| level.contains("://")).collect();
     (!urls.is_empty()).then(|| {
         let text = format!(
-            "somebody else runs {}: its database is emptied and loaded anew for each trial \
-             that can start, so that trials do not start from the same bytes; its settings, memory \
-             and disk are what its owner gave it, and who else uses it is not known",
+            "somebody else runs {}: its database is emptied and loaded anew for each trial that \
+             can start, so that trials do not start from the same bytes; its settings, memory and \
+             disk are what its owner gave it, and who else uses it is not known",
             urls.join(" and ")
         );
         Warning::new(WarningKind::ExternalServer, text)
     })
 }
 
-/// What others may read or change on its way to servers that somebody else runs, and back.
-pub fn unprotected<'e>(
+pub fn warn_of_unprotected_connections<'e>(
     engines: impl IntoIterator<Item = (&'e str, ConnectionSecurity)>,
 ) -> Vec<Warning> {
     let engines: Vec<(&str, ConnectionSecurity)> = engines.into_iter().collect();

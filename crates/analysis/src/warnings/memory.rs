@@ -1,17 +1,18 @@
-//! Promises that nothing can keep: of data in memory no commit outlives a power cut.
+//! Warns of promises that can't be kept: data in memory survive no power cut.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::{Levels, Machine, Merged, Run, RunMember, TrialSummary};
+use bakeoff_results::{
+    DurabilityLevel, Levels, Machine, Merged, OwnFactor, Run, RunMember, TrialSummary,
+};
 
-use super::part;
+use super::format_part;
 use crate::warning::{Warning, WarningKind};
 
-/// Trials that promise to keep commits, and whose data lay in the memory of the machine that ran them.
-pub(super) fn lay(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
-    let owners = run.merged.as_ref().map(Merged::owners).unwrap_or_default();
-    let promising = counted.iter().filter(|trial| promises(run, &trial.levels));
-    let under: Vec<&Machine> = promising.map(|trial| machine(run, &owners, trial)).collect();
+pub(super) fn warn_of_data_in_memory(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
+    let owners = run.merged.as_ref().map(Merged::map_owners).unwrap_or_default();
+    let promising = counted.iter().filter(|trial| promises_commits(run, &trial.levels));
+    let under: Vec<&Machine> = promising.map(|trial| find_machine(run, &owners, trial)).collect();
     let memories: Vec<&Machine> =
         under.iter().copied().filter(|machine| machine.is_in_memory()).collect();
     let names: BTreeSet<&str> = memories.iter().map(|it| it.file_system.as_str()).collect();
@@ -19,38 +20,33 @@ pub(super) fn lay(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     in_memory(&names, memories.len(), under.len())
 }
 
-/// What is said where, of so many trials that promise to keep commits, a number has its data on file systems
-/// of these types, which are in memory; `None` where it is none.
+/// `number` of `of` trials that promise to keep commits have their data on file systems in memory.
 pub fn in_memory(file_systems: &[&str], number: usize, of: usize) -> Option<Warning> {
     if number == 0 {
         return None;
     }
     let text = format!(
-        "in {} that promise to keep commits the data lie in memory ({}): no commit outlives a power cut there, \
-         and a sync costs next to nothing",
-        part(number, of),
+        "in {} that promise to keep commits the data lie in memory ({}): no commit outlives a \
+         power cut there, and a sync costs next to nothing",
+        format_part(number, of),
         file_systems.join(" and ")
     );
     let remedy = "take a folder on a disk (--path, or --out where there is none), a model of a disk (--disk \
                   ssd-sata), or a level that promises nothing (--durability none)";
-    Some(Warning::new(WarningKind::DataInMemory, text).remedy(remedy))
+    Some(Warning::new(WarningKind::DataInMemory, text).with_remedy(remedy))
 }
 
-/// Whether what ran at these levels promised to keep commits, on the machine's own disk. Of a virtual one the
-/// model decides what is durable, wherever its files lie; where somebody else's server has its data, is not known.
-fn promises(run: &Run, levels: &Levels) -> bool {
-    let level = |factor: &str| {
-        let level = levels.get(factor)?;
-        Some(run.alias(factor, level).unwrap_or(level))
-    };
-    let stores = |engine: &str| !engine.contains("://") && run.stores(engine);
-    level("durability").is_some_and(|it| it != "none")
-        && level("disk").is_none_or(|it| it == "host")
-        && level("engine").is_none_or(stores)
+/// On a virtual disk the model decides what is durable, wherever its files lie; the data's place on
+/// an external server is unknown.
+fn promises_commits(run: &Run, levels: &Levels) -> bool {
+    let level = |factor| run.base_level(levels, factor);
+    let stores = |engine: &str| !engine.contains("://") && run.stores_data(engine);
+    level(OwnFactor::Durability).is_some_and(|it| it != DurabilityLevel::None.as_str())
+        && level(OwnFactor::Disk).is_none_or(|it| it == "host")
+        && level(OwnFactor::Engine).is_none_or(stores)
 }
 
-/// The machine that ran a trial.
-fn machine<'a>(
+fn find_machine<'a>(
     run: &'a Run,
     owners: &BTreeMap<u32, &'a RunMember>,
     trial: &TrialSummary,

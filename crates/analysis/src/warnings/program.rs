@@ -1,22 +1,25 @@
-//! How bakeoff's program was built, and whether one program under one kernel ran all.
+//! Warnings about how bakeoff's program was built, and about changes of program or kernel during a
+//! run.
 
 use bakeoff_results::{Cut, Platform, Run, Takeover, TrialSummary, is_of_changed_files, short_sum};
 
 use super::part_of;
 use crate::warning::{Warning, WarningKind};
 
-/// A program that was built for finding faults.
-pub(super) fn debug_build(run: &Run) -> Option<Warning> {
+pub(super) fn warn_of_debug_build(run: &Run) -> Option<Warning> {
     let text = "bakeoff was built without optimisation: its clients, and engines that run in the same \
                 process, are slower than in an optimised build; servers are as fast as ever";
     let warning = Warning::new(WarningKind::DebugBuild, text);
     run.debug_build
-        .then(|| warning.remedy("build it with `cargo build --release`, and run it again"))
+        .then(|| warning.with_remedy("build it with `cargo build --release`, and run it again"))
 }
 
-/// A program that nobody else can build.
-pub(super) fn uncommitted(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Option<Warning> {
-    let ran = stretches(run, trials, cuts);
+pub(super) fn warn_of_uncommitted_changes(
+    run: &Run,
+    trials: &[TrialSummary],
+    cuts: &[Cut],
+) -> Option<Warning> {
+    let ran = split_by_program(run, trials, cuts);
     let is_changed = match ran.is_empty() {
         true => is_of_changed_files(&run.version),
         false => ran.iter().any(|it| is_of_changed_files(&it.by.version)),
@@ -27,18 +30,16 @@ pub(super) fn uncommitted(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> O
     let text =
         "this program was built from a tree with uncommitted changes: nobody else can build it";
     let warning = Warning::new(WarningKind::UncommittedBuild, text);
-    Some(warning.remedy("commit the changes, build bakeoff anew, and run it again"))
+    Some(warning.with_remedy("commit the changes, build bakeoff anew, and run it again"))
 }
 
-/// What one program ended under one kernel.
 struct ProgramStretch {
     by: Platform,
     trials: usize,
     cuts: usize,
 }
 
-/// The stretches of a run in which anything was ended that counts: what began it, and what took it over.
-fn stretches(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Vec<ProgramStretch> {
+fn split_by_program(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Vec<ProgramStretch> {
     let made: Vec<&Cut> = cuts.iter().filter(|cut| cut.failed.is_none()).collect();
     let ends = |of: fn(&Takeover) -> u32, all: usize| -> Vec<usize> {
         let starts = run.takeovers.iter().map(|it| (of(it) as usize).min(all));
@@ -60,9 +61,12 @@ fn stretches(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Vec<ProgramStr
     all.filter(|it| it.trials + it.cuts > 0).collect()
 }
 
-/// A run that another program, or another kernel, went on with.
-pub(super) fn taken_over(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Option<Warning> {
-    let all = stretches(run, trials, cuts);
+pub(super) fn warn_of_takeovers(
+    run: &Run,
+    trials: &[TrialSummary],
+    cuts: &[Cut],
+) -> Option<Warning> {
+    let all = split_by_program(run, trials, cuts);
     let (first, later) = all.split_first().filter(|(_, later)| !later.is_empty())?;
     let (of_trials, of_cuts) =
         later.iter().fold((0, 0), |(trials, cuts), it| (trials + it.trials, cuts + it.cuts));
@@ -82,13 +86,13 @@ pub(super) fn taken_over(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Op
     };
     let told: Vec<String> = all.iter().map(|it| in_words(&it.by)).collect();
     let text = format!(
-        "{what} went on with the run, and ran {}: first it was {}; a block is of one of them, figures of cells and \
-         ratios mix them",
+        "{what} went on with the run, and ran {}: first it was {}; a block is of one of them, \
+         figures of cells and ratios mix them",
         parts.join(" and "),
         told.join(", then ")
     );
     let remedy = "run it anew with one program under one kernel, if a decision depends on it";
-    Some(Warning::new(WarningKind::AnotherBinary, text).remedy(remedy))
+    Some(Warning::new(WarningKind::AnotherBinary, text).with_remedy(remedy))
 }
 
 /// "0.1.0 (8693ee198), SHA-256 0123456789ab, kernel 6.1.0 (#1 SMP)".

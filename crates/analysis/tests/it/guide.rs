@@ -1,32 +1,26 @@
 //! docs/results.md against what is really there.
 
-use crate::data::{ENGINES, TrialGenerator, run};
-use crate::power::cuts;
-use bakeoff_analysis::WarningKind;
-use bakeoff_results::measure::{MEASURES, MeasureUnit};
-use bakeoff_results::{Canary, DATABASE, RunFolder};
+use bakeoff_results::{Canary, DATABASE};
+use bakeoff_testkit::synthetic::{ENGINES, TrialGenerator, run, sample_cuts};
 use rusqlite::Connection;
+
+use crate::known::{look, write};
 
 const GUIDE: &str = include_str!("../../../../docs/results.md");
 
-/// A run of two blocks, one of them set aside.
-fn database() -> (tempfile::TempDir, Connection) {
-    let dir = crate::place();
-    let path = dir.path().join("run");
-    let mut folder = RunFolder::create(&path, &run(&["1", "16"], &["0"], 16), "").unwrap();
-    let canary =
-        Canary { at_s: 1.7e9, cpu_s: 0.25, memory_s: 0.5, sync_s: 0.125, read_s: None, off: None };
-    folder.commit_canary(&canary).unwrap();
-    let mut trials = TrialGenerator::new(9, 10);
-    for (block, clients) in [(0, "16"), (1, "1"), (2, "1")] {
-        for trial in trials.block(0, block, [clients, "0"]) {
-            folder.commit_trial(&trial).unwrap();
-        }
-    }
-    folder.invalidate(2, 0, "the canary was off").unwrap();
-    cuts().iter().for_each(|cut| folder.commit_cut(cut).unwrap());
-    drop(folder);
-    (dir, Connection::open(path.join(DATABASE)).unwrap())
+/// What is taken out of the database of a run of two blocks, one of them set aside.
+fn ask<T>(take: impl FnOnce(&Connection) -> T) -> T {
+    let mut generator = TrialGenerator::new(9, 10);
+    let blocks = [(0, "16"), (1, "1"), (2, "1")];
+    let block = |(block, clients)| generator.generate_block(0, block, [clients, "0"]);
+    let trials: Vec<_> = blocks.into_iter().flat_map(block).collect();
+    let canary = Canary { at_s: 1.7e9, memory_s: 0.5, sync_s: 0.125, ..look(0.25) };
+    write(&run(&["1", "16"], &["0"], 16), &trials, |folder| {
+        folder.commit_canary(&canary).unwrap();
+        folder.invalidate_block(2, 0, "the canary was off").unwrap();
+        sample_cuts().iter().for_each(|cut| folder.commit_cut(cut).unwrap());
+        take(&Connection::open(folder.dir().join(DATABASE)).unwrap())
+    })
 }
 
 /// The rows that a query of the guide brings, each cell as text.
@@ -51,8 +45,8 @@ fn rows(connection: &Connection, sql: &str) -> Vec<Vec<String>> {
 fn every_query_of_the_guide_answers_its_question() {
     let queries: Vec<&str> =
         GUIDE.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    let (_dir, connection) = database();
-    let answers: Vec<_> = queries.iter().map(|sql| rows(&connection, sql)).collect();
+    let answers: Vec<_> =
+        ask(|connection| queries.iter().map(|sql| rows(connection, sql)).collect());
     let [progress, speed, written, owed, aside, broken, machine] = answers.as_slice() else {
         panic!("{} queries", answers.len());
     };
@@ -80,10 +74,14 @@ fn every_query_of_the_guide_answers_its_question() {
 
 #[test]
 fn the_guide_names_every_table_and_column() {
-    let (_dir, connection) = database();
     let sql = "SELECT m.name, c.name FROM sqlite_master AS m, pragma_table_info(m.name) AS c
                WHERE m.type = 'table'";
-    let columns = rows(&connection, sql);
+    let (columns, pragmas) = ask(|connection| {
+        let pragma =
+            |name| -> i64 { connection.pragma_query_value(None, name, |row| row.get(0)).unwrap() };
+        (rows(connection, sql), ["application_id", "user_version"].map(pragma))
+    });
+    assert_eq!(pragmas, [1_650_551_653, 3]);
     assert!(columns.len() > 40, "{}", columns.len());
     for column in columns {
         let [table, column] = column.as_slice() else { panic!("two columns were asked for") };
@@ -93,41 +91,4 @@ fn the_guide_names_every_table_and_column() {
         let internal = table == "run" && column == "id";
         assert!(internal || line.contains(&format!("`{column}`")), "{table}.{column}");
     }
-    for (pragma, value) in [("application_id", "1650551653"), ("user_version", "3")] {
-        let found: i64 = connection.pragma_query_value(None, pragma, |row| row.get(0)).unwrap();
-        assert_eq!(found.to_string(), value);
-    }
-}
-
-/// The guide's table of measures is the catalogue's.
-#[test]
-fn the_guide_has_every_measure() {
-    let unit = |unit| match unit {
-        MeasureUnit::Seconds => "s",
-        MeasureUnit::Bytes => "B",
-        MeasureUnit::Count => "1",
-        MeasureUnit::PerSecond => "1/s",
-        MeasureUnit::Share => "share",
-    };
-    let row = |measure: &&bakeoff_results::Measure| {
-        let scopes: Vec<String> = measure.scopes.iter().map(ToString::to_string).collect();
-        let (name, unit, scopes) = (measure.name, unit(measure.unit), scopes.join(", "));
-        format!("| `{name}` | {unit} | {scopes} | {} |\n", measure.about)
-    };
-    let table: String = MEASURES.iter().map(row).collect();
-    let head = "| name | unit | of | what it says |\n|---|---|---|---|\n";
-    let expected = format!("{head}{table}\n");
-    assert!(GUIDE.contains(&expected), "the table of docs/results.md must be:\n{expected}");
-}
-
-/// The guide's table of warnings is the catalogue's, and the worst first.
-#[test]
-fn the_guide_has_every_warning() {
-    let row = |kind: &WarningKind| {
-        format!("| `{}` | `{}` | {} |\n", kind.code(), kind.weight().name(), kind.about())
-    };
-    let table: String = WarningKind::ALL.iter().map(row).collect();
-    let head = "| code | weight | a run has it where |\n|---|---|---|\n";
-    let expected = format!("{head}{table}\n");
-    assert!(GUIDE.contains(&expected), "the table of docs/results.md must be:\n{expected}");
 }

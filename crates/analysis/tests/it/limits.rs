@@ -3,43 +3,37 @@
 use bakeoff_analysis::{Document, LimitOutcome, ProbeVerdict};
 use bakeoff_results::limit::ResponseTimeLimit;
 use bakeoff_results::measure::{BACKLOG, DUE, NOT_STARTED, OFFERED};
-use bakeoff_results::{RunFolder, Scope, Trial};
+use bakeoff_results::{Scope, Trial};
 use serde_json::json;
 
-use crate::data::{TrialGenerator, run};
-use crate::schema::{closed, complaints, schema};
+use crate::known::{blocks, fail, measured, plain_run, read, set, take};
+use crate::schema::{assert_fits, complaints, schema};
 
 /// The document of a run with a trial for each of these loops, in their order: the rate of an open one, and
 /// how many milliseconds its operations took.
 fn document(loops: &[Option<(f64, u64)>], change: impl Fn(usize, &mut Trial)) -> Document {
-    let dir = crate::place();
-    let mut run = run(&["1"], &["0"], 8);
-    run.limit = Some(ResponseTimeLimit::read("p99=50ms").unwrap());
-    let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
-    let mut generator = TrialGenerator::new(5, 10);
-    for (number, way) in loops.iter().enumerate() {
-        let block = number as u32;
-        let mut trial = generator.block(block, block, ["1", "0"]).swap_remove(0);
+    let mut run = plain_run(8);
+    run.limit = Some(ResponseTimeLimit::parse("p99=50ms").unwrap());
+    let mut trials = blocks(loops.len() as u32);
+    trials.retain(|trial| trial.levels["engine"] == "alpha");
+    for (number, (trial, way)) in trials.iter_mut().zip(loops).enumerate() {
         let rate = way.map_or_else(|| "closed".to_owned(), |(rate, _)| format!("{rate}/s"));
         trial.levels.insert("rate".to_owned(), rate);
-        trial.levels.insert("engine".to_owned(), "alpha".to_owned());
-        if let (Some((rate, milliseconds)), Some(measured)) = (way, &mut trial.measured) {
+        if let Some((rate, milliseconds)) = way {
             for (measure, value) in
                 [(&OFFERED, *rate), (&DUE, 20.0 * rate), (&NOT_STARTED, 0.0), (&BACKLOG, 7.0)]
             {
-                measured.measures.set(measure, Scope::Clients, value);
+                set(trial, measure, Scope::Clients, value);
             }
-            for operation in &mut measured.operations {
-                let mut kept = bakeoff_results::histogram::empty();
-                kept.record_n(milliseconds * 1_000_000, 10_000).unwrap();
-                operation.service = Some(kept.clone());
-                operation.kept = kept;
+            for operation in 0..2 {
+                take(trial, operation, *milliseconds as f64 / 1e3, 10_000);
+                let operation = &mut measured(trial).operations[operation];
+                operation.service = Some(operation.kept.clone());
             }
         }
-        change(number, &mut trial);
-        folder.commit_trial(&trial).unwrap();
+        change(number, trial);
     }
-    bakeoff_analysis::document(&folder).unwrap()
+    read(&run, &trials)
 }
 
 /// A search up to 200 operations a second.
@@ -87,9 +81,7 @@ fn a_search_that_goes_on_names_the_rate_that_comes_next() {
 fn a_trial_that_failed_breaks_the_limit_and_says_why() {
     let document = document(&WHOLE[..2], |number, trial| {
         if number == 1 {
-            trial.valid = false;
-            trial.measured = None;
-            trial.reason = Some("the server ended\nat once".to_owned());
+            fail(trial, "the server ended\nat once");
         }
     });
     let probe = &document.limits[0].probes[0];
@@ -97,7 +89,7 @@ fn a_trial_that_failed_breaks_the_limit_and_says_why() {
         (probe.said, probe.failed.as_deref()),
         (ProbeVerdict::Breaks, Some("the server ended"))
     );
-    let words = probe.words(document.run.run.limit.unwrap());
+    let words = probe.describe_probe(document.run.run.limit.unwrap());
     assert_eq!(words, "200/s breaks it: the server ended");
 }
 
@@ -106,9 +98,7 @@ fn a_trial_that_failed_breaks_the_limit_and_says_why() {
 fn where_the_lowest_rate_that_broke_it_failed_nothing_is_known_above() {
     let document = document(&WHOLE[..6], |number, trial| {
         if number == 2 {
-            trial.valid = false;
-            trial.measured = None;
-            trial.reason = Some("the clients can't send that".to_owned());
+            fail(trial, "the clients can't send that");
         }
     });
     let view = &document.limits[0];
@@ -120,28 +110,16 @@ fn where_the_lowest_rate_that_broke_it_failed_nothing_is_known_above() {
 
 #[test]
 fn the_schema_knows_every_field_of_a_search() {
-    let documents = [document(&WHOLE, |_, _| ()), document(&WHOLE[..1], |_, _| ())];
-    for document in documents {
-        let json = serde_json::to_value(&document).unwrap();
+    for document in [document(&WHOLE, |_, _| ()), document(&WHOLE[..1], |_, _| ())] {
+        let json = assert_fits(&document);
         assert_eq!(json["run"]["limit"], json!("p99=50ms"));
-        assert_eq!(complaints(&closed(schema()), &json), Vec::<String>::new());
-        let again: Document = serde_json::from_value(json).unwrap();
-        assert_eq!(again.limits, document.limits);
-        let mut wrong = serde_json::to_value(&document).unwrap();
+        let mut wrong = json.clone();
         wrong["limits"][0]["outcome"] = json!("perhaps");
         assert_eq!(complaints(&schema(), &wrong).len(), 1);
-        let mut missing = serde_json::to_value(&document).unwrap();
+        let mut missing = json;
         missing["limits"][0].as_object_mut().unwrap().remove("confirmed");
         assert!(!complaints(&schema(), &missing).is_empty());
     }
-}
-
-#[test]
-fn a_run_without_a_limit_has_no_searches() {
-    let dir = crate::place();
-    let folder = RunFolder::create(&dir.path().join("run"), &run(&["1"], &["0"], 8), "").unwrap();
-    let document = bakeoff_analysis::document(&folder).unwrap();
-    assert!(document.limits.is_empty());
-    let json = serde_json::to_value(&document).unwrap();
-    assert!(json.get("limits").is_none() && json["run"].get("limit").is_none());
+    let without = assert_fits(&read(&plain_run(8), &[]));
+    assert!(without.get("limits").is_none() && without["run"].get("limit").is_none());
 }

@@ -1,18 +1,17 @@
 //! What the machines of a merged run found, and whether they agree.
 
-use crate::data::{TrialGenerator, run};
-use crate::schema::{closed, complaints, schema};
-use bakeoff_analysis::{Apart, Document, MachinesView, RatioOverMachines, WarningKind, document};
+use bakeoff_analysis::{Apart, Document, MachinesView, RatioOverMachines, WarningKind};
 use bakeoff_results::measure::{FOREIGN_CPU, MACHINE_WATCHED};
-use bakeoff_results::{
-    Canary, HostIdentity, Machine, Merged, Run, RunFolder, RunMember, Scope, Trial,
-};
+use bakeoff_results::{Canary, HostIdentity, Machine, Merged, Run, RunMember, Scope, Trial};
+
+use crate::known::{assert_has, blocks, look, plain_run, read, read_with, set, take, told};
+use crate::schema::assert_fits;
 
 /// A machine that ran four blocks from `first` on, and looked at itself once before each.
-fn member(shard: Option<u32>, name: &str, boot: &str, first: u32) -> RunMember {
+pub fn member(shard: u32, name: &str, first: u32) -> RunMember {
     RunMember {
-        shard,
-        host: HostIdentity { name: name.to_owned(), boot: boot.to_owned() },
+        shard: Some(shard),
+        host: HostIdentity { name: name.to_owned(), boot: format!("boot {name}") },
         machine: Machine { processor: format!("processor of {name}"), ..Machine::default() },
         harness_s: 4e-8,
         load: Some(0.5),
@@ -26,28 +25,23 @@ fn member(shard: Option<u32>, name: &str, boot: &str, first: u32) -> RunMember {
     }
 }
 
-fn merged(members: Vec<RunMember>) -> Run {
-    let plan = "17".to_owned();
-    let merged = Merged { plan, program_sha256: None, count: 3, members };
-    Run { merged: Some(merged), ..run(&["1"], &["0"], 48) }
+fn three() -> Vec<RunMember> {
+    vec![member(1, "a", 0), member(2, "b", 4), member(3, "c", 8)]
 }
 
-/// The document of such a run of 12 blocks; `change` is made to each trial.
-fn measured(run: &Run, change: impl Fn(&mut Trial)) -> Document {
-    let dir = crate::place();
-    let mut folder = RunFolder::create(&dir.path().join("run"), run, "").unwrap();
-    let mut trials = TrialGenerator::new(11, 20);
-    for block in 0..12 {
-        let off = (block == 5).then(|| "arithmetic".to_owned());
-        let (cpu_s, memory_s, sync_s) = (0.25, 0.5, 0.125);
-        let at_s = f64::from(block);
-        folder.commit_canary(&Canary { at_s, cpu_s, memory_s, sync_s, read_s: None, off }).unwrap();
-        for mut trial in trials.block(block, block, ["1", "0"]) {
-            change(&mut trial);
-            folder.commit_trial(&trial).unwrap();
+/// The document of a run of 12 blocks that was merged of these; `change` is made to each trial.
+fn measured(members: Vec<RunMember>, change: impl Fn(&mut Trial)) -> Document {
+    let plan = "17".to_owned();
+    let merged = Merged { plan, program_sha256: None, count: 3, members };
+    let mut trials = blocks(12);
+    trials.iter_mut().for_each(change);
+    read_with(&Run { merged: Some(merged), ..plain_run(48) }, &trials, |folder| {
+        for block in 0..12 {
+            let off = (block == 5).then(|| "arithmetic".to_owned());
+            let canary = Canary { at_s: f64::from(block), off, ..look(0.25) };
+            folder.commit_canary(&canary).unwrap();
         }
-    }
-    document(&folder).unwrap()
+    })
 }
 
 /// Takes the slow engine for the fast one and the other way round.
@@ -60,16 +54,8 @@ fn swap(trial: &mut Trial) {
     trial.levels.insert("engine".to_owned(), other.to_owned());
 }
 
-fn three() -> Vec<RunMember> {
-    vec![
-        member(Some(1), "a", "boot a", 0),
-        member(Some(2), "b", "boot b", 4),
-        member(Some(3), "c", "boot c", 8),
-    ]
-}
-
-fn has_warning(document: &Document) -> bool {
-    document.warnings.iter().any(|warning| warning.kind == WarningKind::MachinesDisagree)
+fn disagreement(document: &Document) -> String {
+    told(document, WarningKind::MachinesDisagree)
 }
 
 fn machines(document: &Document) -> &MachinesView {
@@ -78,7 +64,7 @@ fn machines(document: &Document) -> &MachinesView {
 
 #[test]
 fn each_machine_has_its_own_ratios_and_like_ones_agree() {
-    let document = measured(&merged(three()), |_| {});
+    let document = measured(three(), |_| {});
     let view = machines(&document);
     let names: Vec<&str> = view.machines.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["a", "b", "c"]);
@@ -101,12 +87,12 @@ fn each_machine_has_its_own_ratios_and_like_ones_agree() {
         let logs = ratio.on.iter().map(|on| on.ratio.ln()).sum::<f64>() / 3.0;
         assert!((logs - whole.ratio.unwrap().ln()).abs() < 1e-9, "{ratio:?}");
     }
-    assert!(!has_warning(&document));
+    assert_eq!(disagreement(&document), "");
 }
 
 #[test]
 fn a_machine_that_finds_the_opposite_is_told() {
-    let document = measured(&merged(three()), |trial| {
+    let document = measured(three(), |trial| {
         if (4..8).contains(&trial.block) {
             swap(trial);
         }
@@ -120,12 +106,12 @@ fn a_machine_that_finds_the_opposite_is_told() {
         assert!(agreement.i_squared > 0.9 && agreement.p_adjusted < 0.001, "{agreement:?}");
         assert!(agreement.low.unwrap() < 1.0 && agreement.high.unwrap() > 1.0);
         let is_here = |it: &RatioOverMachines| it.operation == ratio.operation;
-        let apart = view.apart(is_here, &ratio.baseline, &ratio.level).unwrap();
+        let apart = view.find_spread(is_here, &ratio.baseline, &ratio.level).unwrap();
         let own = || ratio.on.iter().map(|on| on.ratio);
         let (least, most) = (own().fold(f64::INFINITY, f64::min), own().fold(0.0, f64::max));
         assert_eq!(apart, Apart { least, most, disagree: true });
         // The other way round they are turned over.
-        let turned = view.apart(is_here, &ratio.level, &ratio.baseline).unwrap();
+        let turned = view.find_spread(is_here, &ratio.level, &ratio.baseline).unwrap();
         assert!((turned.least * most - 1.0).abs() < 1e-9, "{turned:?}");
         assert!((turned.most * least - 1.0).abs() < 1e-9, "{turned:?}");
         assert!(turned.disagree);
@@ -135,11 +121,11 @@ fn a_machine_that_finds_the_opposite_is_told() {
     let of: Vec<&RatioOverMachines> =
         view.ratios.iter().filter(|it| it.operation == first).collect();
     let [one, other] = of[..] else { panic!("two levels: {of:?}") };
-    let apart = view.apart(|it| it.operation == first, &one.level, &other.level).unwrap();
+    let apart = view.find_spread(|it| it.operation == first, &one.level, &other.level).unwrap();
     assert!(apart.disagree && apart.least < 1.0 && apart.most > 1.0, "{apart:?}");
-    let unknown = view.apart(|it| it.operation == first, &one.level, "unknown");
+    let unknown = view.find_spread(|it| it.operation == first, &one.level, "unknown");
     assert_eq!(unknown, None);
-    assert!(has_warning(&document));
+    assert_ne!(disagreement(&document), "");
 }
 
 #[test]
@@ -151,7 +137,7 @@ fn shards_of_one_machine_are_one_machine_and_told_where_they_ran_at_once() {
     members[1].started_s = members[0].started_s + 1.0;
     // The same name on another processor is another machine.
     members[2].host.name = "a".to_owned();
-    let document = measured(&merged(members), |_| {});
+    let document = measured(members, |_| {});
     let view = machines(&document);
     assert_eq!(view.machines.len(), 2);
     assert_eq!((&view.machines[0].shards, view.machines[0].shared), (&vec![1, 2], true));
@@ -174,7 +160,7 @@ fn what_ran_at_one_time_since_two_starts_was_on_two_machines() {
         members
     };
     let names = |members| {
-        let document = measured(&merged(members), |_| {});
+        let document = measured(members, |_| {});
         let machines = &machines(&document).machines;
         machines.iter().map(|it| (it.name.clone(), it.shards.clone())).collect::<Vec<_>>()
     };
@@ -199,7 +185,7 @@ fn a_clock_that_is_wrong_changes_nothing() {
         let mut members = three();
         members[1].started_s += ahead_s;
         members[1].ended_s = members[1].ended_s.map(|ended_s| ended_s + ahead_s);
-        measured(&merged(members), |trial| {
+        measured(members, |trial| {
             if (4..8).contains(&trial.block) {
                 trial.started_s += ahead_s;
             }
@@ -228,12 +214,10 @@ fn times_that_can_not_be_are_told_and_others_are_not() {
     let warned = |change: &dyn Fn(&mut Vec<RunMember>), of_trial: &dyn Fn(&mut Trial)| {
         let mut members = three();
         change(&mut members);
-        let mut document = measured(&merged(members), of_trial);
-        document.warnings.retain(|it| it.kind == WarningKind::ClocksDiffer);
-        document.warnings.into_iter().map(|it| it.text).collect::<Vec<_>>()
+        told(&measured(members, of_trial), WarningKind::ClocksDiffer)
     };
     let nothing = |_: &mut Trial| {};
-    assert_eq!(warned(&|_| {}, &nothing), [""; 0]);
+    assert_eq!(warned(&|_| {}, &nothing), "");
     // A year apart, one after the other.
     let later = |members: &mut Vec<RunMember>| {
         members[2].started_s += 3e7;
@@ -244,26 +228,26 @@ fn times_that_can_not_be_are_told_and_others_are_not() {
             trial.started_s += 3e7;
         }
     };
-    assert_eq!(warned(&later, &late), [""; 0]);
+    assert_eq!(warned(&later, &late), "");
     let ahead = |members: &mut Vec<RunMember>| members[1].ahead_s = Some(7200.0);
-    let said = warned(&ahead, &nothing).concat();
+    let said = warned(&ahead, &nothing);
     assert!(said.contains("1 of 3 parts"), "{said}");
     assert!(said.contains("shard 2 on b has times 2 h after it was merged"), "{said}");
     assert!(said.contains("ratios are not"), "{said}");
     // It ended before it began; and a trial began before it.
     let back = |members: &mut Vec<RunMember>| members[2].ended_s = Some(members[2].started_s - 0.5);
-    let said = warned(&back, &nothing).concat();
+    let said = warned(&back, &nothing);
     assert!(said.contains("shard 3 on c has times before its own start"), "{said}");
     let early = |trial: &mut Trial| {
         if trial.block == 5 {
             trial.started_s -= 3600.0;
         }
     };
-    let said = warned(&|_| {}, &early).concat();
+    let said = warned(&|_| {}, &early);
     assert!(said.contains("shard 2 on b has times before its own start"), "{said}");
     // Who goes on may take over a block that a shard had begun.
     let went_on = |members: &mut Vec<RunMember>| members[1].shard = None;
-    assert_eq!(warned(&went_on, &early), [""; 0]);
+    assert_eq!(warned(&went_on, &early), "");
 }
 
 #[test]
@@ -278,9 +262,7 @@ fn trials_on_another_disk_are_told_and_names_of_devices_are_not() {
         for (member, (device, file_system)) in members.iter_mut().zip(disks) {
             lies(member, device, file_system);
         }
-        let document = measured(&merged(members), |_| {});
-        let warnings = document.warnings.iter().filter(|it| it.kind == WarningKind::DisksDiffer);
-        warnings.map(|it| it.text.clone()).collect::<Vec<_>>().concat()
+        told(&measured(members, |_| {}), WarningKind::DisksDiffer)
     };
     let [vda, sdb] = [("vda1", "ext4"), ("sdb", "ext4")];
     // Each node has names of its own, and the number of a mount says nothing.
@@ -305,7 +287,7 @@ fn a_machine_has_each_disk_that_its_parts_lay_on() {
         member.host = HostIdentity { name: "a".to_owned(), boot: "boot a".to_owned() };
         member.machine.file_system = file_system.to_owned();
     }
-    let document = measured(&merged(members), |_| {});
+    let document = measured(members, |_| {});
     let [machine] = &machines(&document).machines[..] else { panic!("one machine") };
     let disks: Vec<(&str, u32)> =
         machine.disks.iter().map(|it| (it.file_system.as_str(), it.blocks)).collect();
@@ -315,12 +297,9 @@ fn a_machine_has_each_disk_that_its_parts_lay_on() {
 /// Of too few operations for a word the ratio is no evidence of a machine either.
 #[test]
 fn ratios_that_get_no_word_are_not_held_against_the_others() {
-    let document = measured(&merged(three()), |trial| {
-        let measured = trial.measured.as_mut().filter(|_| (4..8).contains(&trial.block));
-        for operation in measured.into_iter().flat_map(|it| &mut it.operations) {
-            let mean = operation.kept.mean() as u64;
-            operation.kept.clear();
-            operation.kept.record_n(mean, 19).unwrap();
+    let document = measured(three(), |trial| {
+        if (4..8).contains(&trial.block) {
+            (0..2).for_each(|operation| take(trial, operation, 0.01, 19));
         }
     });
     let ratios = &machines(&document).ratios;
@@ -340,26 +319,21 @@ fn what_others_use_is_a_share_of_the_processors_of_the_machine_that_ran_it() {
             member.machine.processors = if place == small { 2 } else { 64 };
             member.load = Some(3.0);
         }
-        let document = measured(&merged(members), |trial| {
-            if let Some(measured) = trial.measured.as_mut().filter(|_| trial.block < 4) {
-                measured.measures.set(&FOREIGN_CPU, Scope::Machine, 12.0);
-                measured.measures.set(&MACHINE_WATCHED, Scope::Machine, 20.0);
+        let document = measured(members, |trial| {
+            if trial.block < 4 {
+                set(trial, &FOREIGN_CPU, Scope::Machine, 12.0);
+                set(trial, &MACHINE_WATCHED, Scope::Machine, 20.0);
             }
         });
-        let texts = |kind: WarningKind| {
-            let of = document.warnings.iter().filter(move |it| it.kind == kind);
-            of.map(|it| it.text.clone()).collect::<Vec<_>>()
-        };
-        (texts(WarningKind::MachineShared), texts(WarningKind::BusyAtStart))
+        [WarningKind::MachineShared, WarningKind::BusyAtStart].map(|kind| told(&document, kind))
     };
-    let (shared, busy) = warned(0);
-    assert!(shared.len() == 1 && shared[0].contains("In 16 of 48 trials"), "{shared:?}");
-    assert!(shared[0].contains("at worst 30 %"), "{shared:?}");
-    assert!(busy.len() == 1 && busy[0].contains("1 of 3 parts of the run"), "{busy:?}");
+    let [shared, busy] = warned(0);
+    assert_has(&shared, &["In 16 of 48 trials", "at worst 30 %"]);
+    assert_has(&busy, &["1 of 3 parts of the run"]);
     // Those that others used have 64 processors.
-    let (shared, busy) = warned(2);
-    assert!(shared.is_empty(), "{shared:?}");
-    assert!(busy.len() == 1 && busy[0].contains("a load of 3.0 on 2 processors"), "{busy:?}");
+    let [shared, busy] = warned(2);
+    assert_eq!(shared, "");
+    assert_has(&busy, &["a load of 3.0 on 2 processors"]);
 }
 
 /// A machine that is half way has one block, which has no interval; the others make up for it.
@@ -368,7 +342,7 @@ fn who_went_on_has_the_looks_that_are_nobody_s() {
     let mut members = three();
     members[2] = RunMember { shard: None, canaries: 0, ended_s: None, ..members[2].clone() };
     members[2].blocks.truncate(1);
-    let document = measured(&merged(members), |_| {});
+    let document = measured(members, |_| {});
     let last = &machines(&document).machines[2];
     assert_eq!(last.ended_s, None, "it goes on");
     assert_eq!((last.canaries, last.blocks, last.shards.len()), (4, 1, 0));
@@ -381,10 +355,6 @@ fn who_went_on_has_the_looks_that_are_nobody_s() {
 fn the_schema_knows_merged_runs() {
     let mut members = three();
     members[1].ahead_s = Some(3600.5);
-    let document = measured(&merged(members), |_| {});
-    let json = serde_json::to_value(&document).unwrap();
-    assert_eq!(complaints(&closed(schema()), &json), Vec::<String>::new());
-    let again: Document = serde_json::from_value(json.clone()).unwrap();
-    assert_eq!(serde_json::to_value(again).unwrap(), json);
-    assert!(measured(&run(&["1"], &["0"], 48), |_| {}).machines.is_none());
+    assert_fits(&measured(members, |_| {}));
+    assert!(read(&plain_run(4), &blocks(1)).machines.is_none());
 }

@@ -1,27 +1,24 @@
 //! Operations that some cells have and others don't: a read-only mix has no writes.
 
 use bakeoff_analysis::{Comparison, Document, WarningKind};
-use bakeoff_results::{RunFolder, Trial};
 
-use crate::data::{TrialGenerator, run};
+use bakeoff_testkit::synthetic::{TrialGenerator, run};
+
+use crate::known::{blocks, cell, measured, plain_run, read, told};
 
 /// Eight blocks, half of them with one client and half with four; of each trial what `has` says of its
 /// level of `engine` and of `clients`, and of an operation's name.
 fn document(has: impl Fn(&str, &str, &str) -> bool) -> Document {
     let mut generator = TrialGenerator::new(5, 10);
-    let block = |at: u32| generator.block(at / 2, at, [["1", "4"][at as usize % 2], "0"]);
-    let mut trials: Vec<Trial> = (0..8).flat_map(block).collect();
+    let block = |at: u32| generator.generate_block(at / 2, at, [["1", "4"][at as usize % 2], "0"]);
+    let mut trials: Vec<_> = (0..8).flat_map(block).collect();
     for trial in &mut trials {
         let (engine, clients) = (trial.levels["engine"].clone(), trial.levels["clients"].clone());
-        let measured = trial.measured.as_mut().expect("synthetic trials are measured");
-        measured.operations.retain(|it| has(&engine, &clients, &it.name));
-        measured.operations.iter_mut().for_each(|operation| operation.slots.truncate(2));
+        let operations = &mut measured(trial).operations;
+        operations.retain(|it| has(&engine, &clients, &it.name));
+        operations.iter_mut().for_each(|operation| operation.slots.truncate(2));
     }
-    let dir = crate::place();
-    let mut folder =
-        RunFolder::create(&dir.path().join("run"), &run(&["1", "4"], &["0"], 32), "").unwrap();
-    trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());
-    bakeoff_analysis::document(&folder).unwrap()
+    read(&run(&["1", "4"], &["0"], 32), &trials)
 }
 
 /// Each comparison in a few words.
@@ -39,54 +36,44 @@ fn what_a_cell_does_not_do_is_in_no_figure_and_no_comparison_of_it() {
     let is_gap = |it: &Comparison| it.operation == "create_issue" && it.levels["clients"] == "4";
     assert_eq!((all.comparisons.len(), all.between.len(), all.noise.len()), (8, 4, 4));
     assert_eq!((some.comparisons.len(), some.between.len(), some.noise.len()), (6, 3, 3));
-    let lists = [(&some.comparisons, &all.comparisons), (&some.noise, &all.noise)];
-    for (some, all) in lists {
+    for (some, all) in [(&some.comparisons, &all.comparisons), (&some.noise, &all.noise)] {
         let left: Vec<&Comparison> = all.iter().filter(|it| !is_gap(it)).collect();
-        assert_eq!(some.len(), left.len());
-        for (some, all) in some.iter().zip(left) {
-            assert_eq!((&some.operation, &some.level), (&all.operation, &all.level));
-            // The figures of the operation, not those of the one that has its place elsewhere.
-            assert_eq!((some.ratio, some.blocks), (all.ratio, 4), "{some:?}");
-        }
+        // The figures of the operation, not those of the one that has its place elsewhere.
+        let figures =
+            |it: &Comparison| (it.operation.clone(), it.level.clone(), it.ratio, it.blocks);
+        let [some, left] =
+            [some.iter().map(figures).collect::<Vec<_>>(), left.into_iter().map(figures).collect()];
+        assert_eq!(some, left);
+        assert!(some.iter().all(|(.., blocks)| *blocks == 4), "{some:?}");
     }
     for (cell, whole) in some.cells.iter().zip(&all.cells) {
         assert_eq!(cell.levels, whole.levels);
-        let figures: Vec<_> = match &*cell.levels["clients"] {
-            "1" => whole.operations.clone(),
-            _ => whole.operations[1..].to_vec(),
-        };
-        assert_eq!(cell.operations, figures);
+        let from = usize::from(cell.levels["clients"] == "4");
+        assert_eq!(cell.operations, whole.operations[from..]);
     }
 }
 
-/// TrialGenerator of one cell that did not do the same: each figure is of those that have it.
+/// Trials of one cell that did not do the same: each figure is of those that have it.
 #[test]
 fn the_figures_of_a_cell_are_put_together_by_name() {
-    let dir = crate::place();
-    let mut folder =
-        RunFolder::create(&dir.path().join("run"), &run(&["1"], &["0"], 8), "").unwrap();
-    let mut generator = TrialGenerator::new(5, 10);
+    let mut trials = blocks(2);
     let mut counts = [0, 0];
-    for block in 0..2 {
-        for mut trial in generator.block(block, block, ["1", "0"]) {
-            let operations = &mut trial.measured.as_mut().unwrap().operations;
-            if block == 0 {
-                operations.remove(0);
+    for trial in &mut trials {
+        if trial.block == 0 {
+            measured(trial).operations.remove(0);
+        }
+        if trial.levels["engine"] == "alpha" {
+            for operation in &measured(trial).operations {
+                counts[usize::from(operation.name == "process_issues")] += operation.kept.len();
             }
-            if trial.levels["engine"] == "alpha" {
-                for operation in operations {
-                    counts[usize::from(operation.name == "process_issues")] += operation.kept.len();
-                }
-            }
-            folder.commit_trial(&trial).unwrap();
         }
     }
-    let document = bakeoff_analysis::document(&folder).unwrap();
-    let cell = document.cells.iter().find(|cell| cell.levels["engine"] == "alpha").unwrap();
+    let document = read(&plain_run(8), &trials);
+    let cell = cell(&document, "alpha");
     let count = |name: &str| cell.operations.iter().find(|it| it.name == name).unwrap().count;
     assert_eq!([count("create_issue"), count("process_issues")], counts);
-    let stalled = document.warnings.iter().any(|it| it.kind == WarningKind::Stalled);
-    assert!(!stalled, "a mean was held against another operation's: {:?}", document.warnings);
+    let stalled = told(&document, WarningKind::Stalled);
+    assert_eq!(stalled, "", "a mean was held against another operation's");
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use std::sync::LazyLock;
 
-use crate::data::{TrialGenerator, run};
-use crate::power::cuts;
-use bakeoff_analysis::{Document, Warning, WarningKind, document};
-use bakeoff_results::{Applied, AppliedSetting, PromiseFactors, RunFolder};
+use bakeoff_analysis::{Document, WarningKind};
+use bakeoff_results::{Applied, AppliedSetting, PromiseFactors, Run};
+use bakeoff_testkit::synthetic::sample_cuts;
+
+use crate::known::{blocks, plain_run, read, read_with, told};
 
 /// A timed run of the engine alpha at strict and relaxed, and a run of its power cuts at relaxed.
 fn documents() -> [Document; 2] {
@@ -14,20 +15,15 @@ fn documents() -> [Document; 2] {
 }
 
 fn make() -> [Document; 2] {
-    let dir = crate::place();
-    let mut timed = run(&["1"], &["0"], 4);
+    let mut timed = plain_run(4);
     timed.cuts = None;
     timed.factors[1].1.push("relaxed".into());
     timed.applied.push(Applied { durability: "relaxed".into(), ..timed.applied[0].clone() });
-    let mut of_cuts = timed.clone();
-    of_cuts.cuts = run(&["1"], &["0"], 4).cuts;
-    let mut timed = RunFolder::create(&dir.path().join("timed"), &timed, "").unwrap();
-    for trial in TrialGenerator::new(1, 1).block(0, 0, ["1", "0"]) {
-        timed.commit_trial(&trial).unwrap();
-    }
-    let mut of_cuts = RunFolder::create(&dir.path().join("cuts"), &of_cuts, "").unwrap();
-    cuts().iter().for_each(|cut| of_cuts.commit_cut(cut).unwrap());
-    [timed, of_cuts].map(|folder| document(&folder).unwrap())
+    let of_cuts = Run { cuts: plain_run(4).cuts, ..timed.clone() };
+    let of_cuts = read_with(&of_cuts, &[], |folder| {
+        sample_cuts().iter().for_each(|cut| folder.commit_cut(cut).unwrap());
+    });
+    [read(&timed, &blocks(1)), of_cuts]
 }
 
 /// What is left out, with its reason.
@@ -37,8 +33,7 @@ fn left_out(document: &Document, other: &Document) -> String {
     assert_eq!(document.take_cuts("cuts-1", other), 1);
     assert!(document.other_cuts.is_empty(), "{:?}", document.other_cuts);
     assert_eq!(document.warnings.len(), before + 1, "{:?}", document.warnings);
-    let of_cuts = |warning: &&Warning| warning.kind == WarningKind::CutsLeftOut;
-    let warning = document.warnings.iter().find(of_cuts).expect("a warning").to_string();
+    let warning = told(&document, WarningKind::CutsLeftOut);
     assert!(warning.contains("cuts-1 say nothing of alpha at relaxed"), "{warning}");
     warning
 }
@@ -50,7 +45,7 @@ fn what_was_found_of_the_same_engine_at_the_same_level_is_taken() {
     assert_eq!(timed.take_cuts("cuts-1", &of_cuts), 1);
     let [taken] = timed.other_cuts.as_slice() else { panic!("one engine at one level") };
     assert_eq!((taken.folder.as_str(), &taken.plan), ("cuts-1", &of_cuts.run.run.cuts));
-    assert_eq!((&taken.promise, taken.cuts.as_slice()), (&of_cuts.promises[0], &cuts()[..]));
+    assert_eq!((&taken.promise, taken.cuts.as_slice()), (&of_cuts.promises[0], &sample_cuts()[..]));
     assert_eq!(taken.promise.kept, Some(false));
     assert!(taken.differences.is_empty(), "{:?}", taken.differences);
     assert_eq!(timed.warnings, before);
@@ -84,57 +79,60 @@ fn an_engine_or_a_level_that_this_run_has_not_is_no_matter() {
 }
 
 #[test]
-fn another_version_is_told_and_not_taken() {
-    let [timed, mut of_cuts] = documents();
-    of_cuts.run.run.engines[0].version = "3.1".into();
-    let warning = left_out(&timed, &of_cuts);
-    assert!(warning.ends_with("it is version 3.1 there, and 0 here."), "{warning}");
-    of_cuts.run.run.engines.clear();
-    let warning = left_out(&timed, &of_cuts);
-    assert!(warning.ends_with("its version is not known."), "{warning}");
-}
-
-#[test]
-fn a_level_that_other_settings_give_is_told_and_not_taken() {
-    let [timed, mut of_cuts] = documents();
-    of_cuts.run.run.engines[0].settings.push(("relaxed".into(), "sync = seldom".into()));
-    let warning = left_out(&timed, &of_cuts);
-    assert!(warning.contains("given by `sync = seldom` there, and by `nothing` here"), "{warning}");
-}
-
-#[test]
-fn the_users_own_settings_must_be_the_same() {
-    let [mut timed, mut of_cuts] = documents();
+fn what_has_another_version_or_other_settings_is_told_and_not_taken() {
     let own = AppliedSetting { name: "sync".into(), value: "off".into(), reason: None };
-    of_cuts.run.run.applied[1].settings.push(own.clone());
-    let warning = left_out(&timed, &of_cuts);
-    assert!(warning.ends_with("sync is off there, and its default here."), "{warning}");
-    timed.run.run.applied[1].settings.push(own);
+    let setting = own.clone();
+    type Change = Box<dyn Fn(&mut Run)>;
+    let cases: [(Change, &str); 4] = [
+        (
+            Box::new(|it| it.engines[0].version = "3.1".into()),
+            "it is version 3.1 there, and 0 here.",
+        ),
+        (Box::new(|it| it.engines.clear()), "its version is not known."),
+        (
+            Box::new(|it| it.engines[0].settings.push(("relaxed".into(), "sync = seldom".into()))),
+            "given by `sync = seldom` there, and by `nothing` here",
+        ),
+        (
+            Box::new(move |it| it.applied[1].settings.push(setting.clone())),
+            "sync is off there, and its default here.",
+        ),
+    ];
+    let [mut timed, of_cuts] = documents();
+    for (change, words) in cases {
+        let mut of_cuts = of_cuts.clone();
+        change(&mut of_cuts.run.run);
+        let warning = left_out(&timed, &of_cuts);
+        assert!(warning.contains(words), "{warning}");
+    }
+    // The user's own settings must be the same.
+    let mut of_cuts = of_cuts;
+    for document in [&mut timed, &mut of_cuts] {
+        document.run.run.applied[1].settings.push(own.clone());
+    }
     assert_eq!(timed.take_cuts("cuts-1", &of_cuts), 1);
     assert_eq!(timed.other_cuts.len(), 1);
 }
 
 #[test]
-fn a_setting_that_follows_from_the_terms_may_differ_and_that_is_told() {
-    let [mut timed, of_cuts] = documents();
-    timed.run.run.applied[1].settings[0].value = "64M".into();
-    let larger = Applied { memory: "1G".into(), ..of_cuts.run.run.applied[1].clone() };
-    timed.run.run.applied.push(larger);
-    timed.take_cuts("cuts-1", &of_cuts);
-    let [taken] = timed.other_cuts.as_slice() else { panic!("{:?}", timed.warnings) };
-    assert_eq!(taken.differences, ["cache is 256M there, and 256M or 64M here"]);
-}
-
-#[test]
-fn settings_that_are_not_known_are_told() {
-    let [mut timed, of_cuts] = documents();
-    timed.run.run.applied.clear();
-    timed.take_cuts("cuts-1", &of_cuts);
-    let [taken] = timed.other_cuts.as_slice() else { panic!("{:?}", timed.warnings) };
-    assert_eq!(
-        taken.differences,
-        ["the settings it was opened with are not recorded for both runs"]
-    );
+fn settings_that_may_differ_and_those_that_are_not_known_are_told() {
+    let [timed, of_cuts] = documents();
+    let differences = |change: &dyn Fn(&mut Run)| {
+        let mut timed = timed.clone();
+        change(&mut timed.run.run);
+        timed.take_cuts("cuts-1", &of_cuts);
+        let [taken] = timed.other_cuts.as_slice() else { panic!("{:?}", timed.warnings) };
+        taken.differences.clone()
+    };
+    // It follows from the terms.
+    let larger = |it: &mut Run| {
+        let larger = Applied { memory: "1G".into(), ..it.applied[1].clone() };
+        it.applied[1].settings[0].value = "64M".into();
+        it.applied.push(larger);
+    };
+    assert_eq!(differences(&larger), ["cache is 256M there, and 256M or 64M here"]);
+    let unknown = "the settings it was opened with are not recorded for both runs";
+    assert_eq!(differences(&|it| it.applied.clear()), [unknown]);
 }
 
 /// Where disks promise, by when files are synced, no engine has to be the same.

@@ -1,12 +1,13 @@
-//! Published figures against trials of known means.
+//! Published figures against trials of known means. What each word means is tested where it is made.
 
-use bakeoff_analysis::{Document, PublishedStatement, RatioShape, UntoldReason, document};
+use bakeoff_analysis::{Document, PublishedStatement, RatioShape, UntoldReason};
 use bakeoff_results::published::{
     Publication, PublishedFigure, PublishedTable, PublishedValue, Quantity, SetupDifference,
 };
-use bakeoff_results::{LeftOut, Levels, RunFolder};
+use bakeoff_results::{LeftOut, Levels, Run, RunFolder};
+use bakeoff_testkit::synthetic::{TrialGenerator, run};
 
-use crate::data::{TrialGenerator, run};
+use crate::known::{plain_run, read, read_with};
 
 fn levels(levels: &[(&str, &str)]) -> Levels {
     levels.iter().map(|(factor, level)| ((*factor).to_owned(), (*level).to_owned())).collect()
@@ -17,19 +18,20 @@ fn figure(at: &[(&str, &str)], unit: &str, value: Option<PublishedValue>) -> Pub
     PublishedFigure { operation, levels: levels(at), unit: unit.to_owned(), value }
 }
 
-fn table(of: Quantity, base: &[(&str, &str)], figures: Vec<PublishedFigure>) -> PublishedTable {
-    PublishedTable { file: "paper.csv".to_owned(), of, base: levels(base), figures }
+fn table(base: &[(&str, &str)], figures: Vec<PublishedFigure>) -> PublishedTable {
+    let (file, of) = ("paper.csv".to_owned(), Quantity::Time);
+    PublishedTable { file, of, base: levels(base), figures }
 }
 
-/// Those of a source that has these tables.
-pub fn published(tables: Vec<PublishedTable>) -> Publication {
+/// Those of a source that has this table.
+pub fn published(table: PublishedTable) -> Publication {
     Publication {
         question: "Is it so?".to_owned(),
         source: "A paper".to_owned(),
         date: "2017".to_owned(),
         url: None,
         differs: vec![SetupDifference { there: "large".to_owned(), here: "small".to_owned() }],
-        tables,
+        tables: vec![table],
     }
 }
 
@@ -45,30 +47,24 @@ pub fn of_engines(beta: PublishedValue) -> PublishedTable {
         figure(&[("engine", "beta"), ("clients", "8")], "s", exactly(3.0)),
         figure(&[("engine", "gamma"), ("clients", "8")], "s", None),
     ];
-    table(Quantity::Time, &[("engine", "alpha")], figures)
+    table(&[("engine", "alpha")], figures)
 }
 
 /// The document of a run of so many repetitions, here beta takes twice as long as alpha and gamma
 /// half as long; what is done to the run before and after its trials is up to the caller.
-fn of(
-    published: Publication,
+fn document_of(
+    table: PublishedTable,
     repetitions: u32,
-    before: impl FnOnce(&mut bakeoff_results::Run),
-    after: impl FnOnce(&mut RunFolder),
+    before: fn(&mut Run),
+    after: fn(&mut RunFolder),
 ) -> Document {
-    let dir = crate::place();
-    let mut run = run(&["1"], &["0"], 4 * repetitions.max(1));
-    run.published = Some(published);
+    let mut run = plain_run(4 * repetitions.max(1));
+    run.published = Some(published(table));
     before(&mut run);
-    let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
-    let mut trials = TrialGenerator::new(7, 20);
-    for repetition in 0..repetitions {
-        for trial in trials.block(repetition, repetition, ["1", "0"]) {
-            folder.commit_trial(&trial).unwrap();
-        }
-    }
-    after(&mut folder);
-    document(&folder).unwrap()
+    let mut generator = TrialGenerator::new(7, 20);
+    let block = |it| generator.generate_block(it, it, ["1", "0"]);
+    let trials: Vec<_> = (0..repetitions).flat_map(block).collect();
+    read_with(&run, &trials, after)
 }
 
 fn statements(document: &Document) -> &[PublishedStatement] {
@@ -78,7 +74,7 @@ fn statements(document: &Document) -> &[PublishedStatement] {
 #[test]
 fn each_side_is_divided_by_its_own_base() {
     let table = of_engines(PublishedValue::Exactly(1.1));
-    let document = of(published(vec![table]), 5, |_| {}, |_| {});
+    let document = document_of(table, 5, |_| {}, |_| {});
     let [beta, gamma] = statements(&document) else { panic!("{:?}", document.published) };
     // Half a second there, and whatever it takes here: 1.1 s over 500 ms.
     assert_eq!(beta.theirs, Some(PublishedValue::Exactly(2.2)));
@@ -97,93 +93,82 @@ fn each_side_is_divided_by_its_own_base() {
     assert!(gamma.ours.is_some());
     // 8 clients are not in the plan: beta is not lost, and what was left empty is no figure.
     assert_eq!(document.published.as_ref().map(|view| view.elsewhere), Some(1));
-}
-
-#[test]
-fn each_word_follows_from_trials() {
-    for (beta, words) in [
-        (PublishedValue::Exactly(1.0), "same shape"),
-        (PublishedValue::Exactly(4.0), "same direction, weaker here"),
-        (PublishedValue::Exactly(0.6), "same direction, stronger here"),
-        (PublishedValue::Exactly(0.5), "not the same: theirs stays, ours rises"),
-        (PublishedValue::Exactly(0.1), "not the same: theirs falls, ours rises"),
-        (PublishedValue::AtLeast(0.8), "same direction, size open"),
-    ] {
-        let document = of(published(vec![of_engines(beta)]), 5, |_| {}, |_| {});
-        assert_eq!(statements(&document)[0].shape.words(), words, "{beta:?}");
-    }
+    // A bound stays one.
+    let bound = document_of(of_engines(PublishedValue::AtLeast(0.8)), 5, |_| {}, |_| {});
+    assert_eq!(statements(&bound)[0].shape.words(), "same direction, size open");
 }
 
 #[test]
 fn why_it_cannot_be_told_is_told() {
-    let table = || published(vec![of_engines(PublishedValue::Exactly(1.0))]);
-    let why = |document: Document| match &statements(&document)[0].shape {
-        RatioShape::CantTell { why } => why.clone(),
-        told => panic!("{told:?}"),
-    };
-    assert_eq!(why(of(table(), 0, |_| {}, |_| {})), UntoldReason::NotRun);
-    assert_eq!(why(of(table(), 1, |_| {}, |_| {})), UntoldReason::OnePair);
+    let plain = || of_engines(PublishedValue::Exactly(1.0));
     let at = |clients| {
         figure(&[("engine", "beta"), ("clients", clients)], "s", Some(PublishedValue::Exactly(2.0)))
     };
-    let no_base = self::table(Quantity::Time, &[("clients", "8")], vec![at("1"), at("8")]);
-    let no_base = of(published(vec![no_base]), 3, |_| {}, |_| {});
-    assert_eq!(no_base.published.as_ref().map(|view| view.elsewhere), Some(0));
-    assert_eq!(why(no_base), UntoldReason::BaseNotRun);
-    let set_aside = |folder: &mut RunFolder| folder.invalidate(0, 0, "disturbed").unwrap();
-    assert_eq!(why(of(table(), 1, |_| {}, set_aside)), UntoldReason::SetAside);
-    let left_out = |run: &mut bakeoff_results::Run| {
-        let levels = levels(&[("engine", "alpha")]);
-        run.left_out.push(LeftOut { levels, why: "no server".to_owned(), trials: 0, cuts: 0 });
+    let no_base = || table(&[("clients", "8")], vec![at("1"), at("8")]);
+    let of_base = |value| {
+        let mut table = plain();
+        table.figures[0].value = value;
+        table
     };
-    assert_eq!(why(of(table(), 0, left_out, |_| {})), UntoldReason::NotPossible);
-    let few = |run: &mut bakeoff_results::Run| run.factors[2].1.push("2".to_owned());
-    let more = of_engines(PublishedValue::Exactly(1.0));
-    let at_two = |mut it: PublishedFigure| {
-        it.levels.insert("clients".to_owned(), "2".to_owned());
-        it
-    };
-    let figures = more.figures.iter().take(2).cloned().map(at_two).collect();
-    assert_eq!(
-        why(of(published(vec![PublishedTable { figures, ..more }]), 3, few, |_| {})),
-        UntoldReason::NotRun
-    );
-}
-
-#[test]
-fn a_base_that_is_a_bound_or_a_gap_divides_nothing() {
-    for (base, why) in [
-        (Some(PublishedValue::AtLeast(0.5)), UntoldReason::BaseIsABound),
-        (None, UntoldReason::BaseGap),
-    ] {
-        let mut table = of_engines(PublishedValue::Exactly(1.0));
-        table.figures[0].value = base;
-        let document = of(published(vec![table]), 5, |_| {}, |_| {});
-        assert_eq!(statements(&document)[0].theirs, None);
-        assert_eq!(statements(&document)[0].shape, RatioShape::CantTell { why });
+    let mut at_two = plain();
+    at_two.figures.truncate(2);
+    for figure in &mut at_two.figures {
+        figure.levels.insert("clients".to_owned(), "2".to_owned());
     }
+    type Case = (PublishedTable, u32, fn(&mut Run), fn(&mut RunFolder), UntoldReason);
+    let cases: [Case; 8] = [
+        (plain(), 0, |_| {}, |_| {}, UntoldReason::NotRun),
+        (plain(), 1, |_| {}, |_| {}, UntoldReason::OnePair),
+        (no_base(), 3, |_| {}, |_| {}, UntoldReason::BaseNotRun),
+        (
+            plain(),
+            1,
+            |_| {},
+            |folder| folder.invalidate_block(0, 0, "disturbed").unwrap(),
+            UntoldReason::SetAside,
+        ),
+        (
+            plain(),
+            0,
+            |run| {
+                let (levels, why) = (levels(&[("engine", "alpha")]), "no server".to_owned());
+                run.left_out.push(LeftOut { levels, why, trials: 0, cuts: 0 });
+            },
+            |_| {},
+            UntoldReason::NotPossible,
+        ),
+        (at_two, 3, |run| run.factors[2].1.push("2".to_owned()), |_| {}, UntoldReason::NotRun),
+        // A base that is a bound or a gap divides nothing.
+        (
+            of_base(Some(PublishedValue::AtLeast(0.5))),
+            5,
+            |_| {},
+            |_| {},
+            UntoldReason::BaseIsABound,
+        ),
+        (of_base(None), 5, |_| {}, |_| {}, UntoldReason::BaseGap),
+    ];
+    for (table, repetitions, before, after, why) in cases {
+        let document = document_of(table, repetitions, before, after);
+        let told = &statements(&document)[0];
+        assert_eq!(told.shape, RatioShape::CantTell { why: why.clone() });
+        let is_of_base = matches!(why, UntoldReason::BaseIsABound | UntoldReason::BaseGap);
+        assert!(!is_of_base || told.theirs.is_none());
+    }
+    let elsewhere = document_of(no_base(), 3, |_| {}, |_| {}).published.map(|it| it.elsewhere);
+    assert_eq!(elsewhere, Some(0));
 }
 
 #[test]
 fn a_base_of_another_factor_is_paired_by_repetitions() {
-    let dir = crate::place();
     let mut run = run(&["1", "4"], &["0"], 40);
-    let at = |clients: &str, value: f64| {
-        figure(&[("clients", clients)], "ms", Some(PublishedValue::Exactly(value)))
-    };
-    let figures = vec![at("1", 100.0), at("4", 100.0)];
-    run.published = Some(published(vec![table(Quantity::Time, &[("clients", "1")], figures)]));
-    let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
-    let mut trials = TrialGenerator::new(7, 20);
-    for repetition in 0..5 {
-        for (number, clients) in ["1", "4"].into_iter().enumerate() {
-            let block = 2 * repetition + number as u32;
-            for trial in trials.block(repetition, block, [clients, "0"]) {
-                folder.commit_trial(&trial).unwrap();
-            }
-        }
-    }
-    let document = document(&folder).unwrap();
+    let at =
+        |clients: &str| figure(&[("clients", clients)], "ms", Some(PublishedValue::Exactly(100.0)));
+    run.published = Some(published(table(&[("clients", "1")], vec![at("1"), at("4")])));
+    let mut generator = TrialGenerator::new(7, 20);
+    let block = |it: u32| generator.generate_block(it / 2, it, [["1", "4"][it as usize % 2], "0"]);
+    let trials: Vec<_> = (0..10).flat_map(block).collect();
+    let document = read(&run, &trials);
     // One for each engine, since the source names none; the base itself is no statement.
     let engines: Vec<&str> = statements(&document).iter().map(|it| &*it.levels["engine"]).collect();
     assert_eq!(engines, ["alpha", "beta", "gamma"]);
@@ -194,11 +179,5 @@ fn a_base_of_another_factor_is_paired_by_repetitions() {
         assert!((0.8..1.25).contains(&ours.ratio), "{ours:?}");
         assert!(ours.low < Some(ours.ratio) && ours.high > Some(ours.ratio), "{ours:?}");
     }
-}
-
-#[test]
-fn a_run_without_published_figures_has_no_view_of_any() {
-    let dir = crate::place();
-    let folder = RunFolder::create(&dir.path().join("run"), &run(&["1"], &["0"], 4), "").unwrap();
-    assert_eq!(document(&folder).unwrap().published, None);
+    assert_eq!(read(&plain_run(4), &[]).published, None, "without published figures");
 }

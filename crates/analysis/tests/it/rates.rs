@@ -1,31 +1,28 @@
 //! Runs whose levels are compared by a rate of all operations together.
 
-use crate::data::{ENGINES, TrialGenerator, run};
 use bakeoff_analysis::{
-    ALL_OPERATIONS, Comparison, Contrast, Document, FIRST_LOOK, RatioIs, Total, Verdict,
-    WarningKind, schedule,
+    ALL_OPERATIONS, Comparison, Contrast, Document, FIRST_LOOK, RatioBound, Total, Verdict,
+    WarningKind, schedule_looks,
 };
 use bakeoff_results::measure::*;
-use bakeoff_results::{FigureOfMerit, Run, RunFolder, SlotRecord, Trial, histogram};
+use bakeoff_results::{FigureOfMerit, Run, SlotRecord, Trial, histogram};
+use bakeoff_testkit::synthetic::ENGINES;
+
+use crate::known::{self, assert_has, cell, measured, plain_run, read, set, take, told};
 
 /// Rows of each operation.
 const ROWS: f64 = 30.0;
 
 /// Whose operations take how many milliseconds each, at one client.
-fn trials(blocks: u32, take: impl Fn(u32, &str) -> [f64; 2]) -> Vec<Trial> {
-    let mut generator = TrialGenerator::new(5, 1);
-    let mut trials: Vec<Trial> =
-        (0..blocks).flat_map(|block| generator.block(block, block, ["1", "0"])).collect();
+fn trials(blocks: u32, take_ms: impl Fn(u32, &str) -> [f64; 2]) -> Vec<Trial> {
+    let mut trials = known::blocks(blocks);
     for trial in &mut trials {
-        let take = take(trial.block, trial.levels["engine"].trim_end_matches("@again"));
-        let measured = trial.measured.as_mut().unwrap();
-        for (operation, milliseconds) in measured.operations.iter_mut().zip(take) {
-            operation.slots.clear();
-            operation.kept = histogram::empty();
-            operation.kept.record_n((milliseconds * 1e6) as u64, 100).unwrap();
-        }
+        let take_ms = take_ms(trial.block, trial.levels["engine"].trim_end_matches("@again"));
+        measured(trial).operations.iter_mut().for_each(|it| it.slots.clear());
+        (0..2).for_each(|operation| take(trial, operation, take_ms[operation] / 1e3, 100));
         // The client does one of the one and one of the other.
-        let rate = 2e3 / (take[0] + take[1]);
+        let rate = 2e3 / (take_ms[0] + take_ms[1]);
+        let measured = measured(trial);
         measured.operations.iter_mut().for_each(|it| it.per_second = rate / 2.0);
         measured.measures.set(&DONE_RATE, Scope::Clients, rate);
         measured.measures.set(&ROWS_RATE, Scope::Clients, ROWS * rate);
@@ -40,14 +37,7 @@ fn slower(block: u32, level: &str) -> [f64; 2] {
 }
 
 fn of(merit: FigureOfMerit) -> Run {
-    Run { figure_of_merit: merit, ..run(&["1"], &["0"], 40) }
-}
-
-fn document(run: &Run, trials: &[Trial]) -> Document {
-    let dir = crate::place();
-    let mut folder = RunFolder::create(&dir.path().join("run"), run, "").unwrap();
-    trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());
-    bakeoff_analysis::document(&folder).unwrap()
+    Run { figure_of_merit: merit, ..plain_run(40) }
 }
 
 fn beta(document: &Document) -> &Comparison {
@@ -58,7 +48,7 @@ fn beta(document: &Document) -> &Comparison {
 
 #[test]
 fn what_has_the_lower_rate_is_slower_and_all_operations_are_one_comparison() {
-    let document = document(&of(FigureOfMerit::Rows), &trials(6, slower));
+    let document = read(&of(FigureOfMerit::Rows), &trials(6, slower));
     let beta = beta(&document);
     assert_eq!((&*beta.operation, &*beta.metric), (ALL_OPERATIONS, "rows_per_second"));
     assert_eq!(beta.verdict, Verdict::Slower);
@@ -78,7 +68,7 @@ fn what_has_the_lower_rate_is_slower_and_all_operations_are_one_comparison() {
 #[test]
 fn a_document_has_the_ratio_of_a_rate_as_tables_have_it() {
     for (merit, slow) in [(FigureOfMerit::Rows, 0.5), (FigureOfMerit::Time, 2.0)] {
-        let document = document(&of(merit), &trials(6, slower));
+        let document = read(&of(merit), &trials(6, slower));
         let json = serde_json::to_value(&document).unwrap();
         let of_json = |list: &str, baseline: &str, level: &str| {
             let mut all = json[list].as_array().unwrap().iter();
@@ -92,7 +82,7 @@ fn a_document_has_the_ratio_of_a_rate_as_tables_have_it() {
         let (ratio, word) = of_json("between", "beta", "gamma");
         assert!((ratio * slow - 1.0).abs() < 0.02 && word == "faster", "{ratio} {word}");
         let told = document.comparisons.iter().find(|it| it.level == "beta").unwrap();
-        let shown = Contrast::shown(told).unwrap().ratio;
+        let shown = Contrast::from_shown_comparison(told).unwrap().ratio;
         assert!((shown / slow - 1.0).abs() < 0.02, "tables and documents: {shown}");
         let read: Document = serde_json::from_value(json.clone()).unwrap();
         let again = read.comparisons.iter().find(|it| it.level == "beta").unwrap();
@@ -104,11 +94,8 @@ fn a_document_has_the_ratio_of_a_rate_as_tables_have_it() {
 /// The cells' rates stand to each other as the pairs do.
 #[test]
 fn the_quotient_of_two_cells_is_that_of_their_pairs() {
-    let document = document(&of(FigureOfMerit::Operations), &trials(6, slower));
-    let total = |engine: &str| {
-        let cell = document.cells.iter().find(|cell| cell.levels["engine"] == engine).unwrap();
-        cell.total.clone().unwrap()
-    };
+    let document = read(&of(FigureOfMerit::Operations), &trials(6, slower));
+    let total = |engine: &str| cell(&document, engine).total.clone().unwrap();
     let (alpha, of_beta) = (total("alpha"), total("beta"));
     let quotient = alpha.typical.operations_per_second / of_beta.typical.operations_per_second;
     assert!((quotient / beta(&document).ratio.unwrap() - 1.0).abs() < 1e-9, "{quotient}");
@@ -127,9 +114,9 @@ fn with_one_kind_of_operation_rates_and_means_have_one_ratio() {
         run.operations.truncate(1);
         let mut trials = trials(6, |block, level| [slower(block, level)[0]; 2]);
         for trial in &mut trials {
-            trial.measured.as_mut().unwrap().operations.truncate(1);
+            measured(trial).operations.truncate(1);
         }
-        document(&run, &trials)
+        read(&run, &trials)
     };
     let (time, rate) = (one(FigureOfMerit::Time), one(FigureOfMerit::Requests));
     let (time, rate) = (beta(&time), beta(&rate));
@@ -148,12 +135,11 @@ fn with_one_kind_of_operation_rates_and_means_have_one_ratio() {
 fn where_operations_are_due_at_a_rate_their_times_are_compared() {
     let mut trials = trials(6, slower);
     for trial in &mut trials {
-        let measures = &mut trial.measured.as_mut().unwrap().measures;
-        measures.set(&OFFERED, Scope::Clients, 20.0);
-        measures.set(&DUE, Scope::Clients, 200.0);
-        measures.set(&NOT_STARTED, Scope::Clients, 0.0);
+        for (measure, value) in [(&OFFERED, 20.0), (&DUE, 200.0), (&NOT_STARTED, 0.0)] {
+            set(trial, measure, Scope::Clients, value);
+        }
     }
-    let document = document(&of(FigureOfMerit::Rows), &trials);
+    let document = read(&of(FigureOfMerit::Rows), &trials);
     assert!(document.comparisons.iter().all(|it| it.metric == "mean_s"), "{document:?}");
     assert_eq!(document.comparisons.len(), 2 * 2, "each operation of two levels");
 }
@@ -163,19 +149,16 @@ fn where_operations_are_due_at_a_rate_their_times_are_compared() {
 fn a_rate_of_trials_that_were_cut_off_is_an_upper_bound() {
     let mut trials = trials(6, slower);
     for trial in trials.iter_mut().filter(|trial| trial.levels["engine"] == "beta") {
-        trial.measured.as_mut().unwrap().operations[1].unfinished = 1;
+        measured(trial).operations[1].unfinished = 1;
     }
-    let document = document(&of(FigureOfMerit::Operations), &trials);
+    let document = read(&of(FigureOfMerit::Operations), &trials);
     let beta = beta(&document);
-    assert_eq!((beta.ratio_is, beta.verdict), (Some(RatioIs::AtLeast), Verdict::Slower));
+    assert_eq!((beta.ratio_is, beta.verdict), (Some(RatioBound::AtLeast), Verdict::Slower));
     assert_eq!(beta.high, None);
     // A document says of the rate what its cell does: so much at most.
     let json = serde_json::to_value(beta).unwrap();
     assert_eq!((&json["ratio_is"], json["low"].is_null()), (&"at-most".into(), true), "{json}");
-    let at_most = |engine: &str| {
-        let cell = document.cells.iter().find(|cell| cell.levels["engine"] == engine).unwrap();
-        cell.total.as_ref().unwrap().typical.at_most
-    };
+    let at_most = |engine: &str| cell(&document, engine).total.as_ref().unwrap().typical.at_most;
     assert!(at_most("beta") && !at_most("alpha"));
 }
 
@@ -184,16 +167,16 @@ fn a_rate_of_trials_that_were_cut_off_is_an_upper_bound() {
 fn what_was_not_counted_is_no_figure() {
     let mut old = trials(2, slower);
     for trial in &mut old {
-        trial.measured.as_mut().unwrap().measures = Measures::default();
+        measured(trial).measures = Measures::default();
     }
-    let rows = document(&of(FigureOfMerit::Rows), &old);
+    let rows = read(&of(FigureOfMerit::Rows), &old);
     let comparison = beta(&rows);
     assert_eq!((comparison.ratio, comparison.blocks), (None, 0));
     assert_eq!(comparison.verdict, Verdict::Undecided);
-    let operations = document(&of(FigureOfMerit::Operations), &old);
+    let operations = read(&of(FigureOfMerit::Operations), &old);
     assert!(beta(&operations).ratio.is_some_and(|ratio| ratio > 1.9));
     old[0].measured.as_mut().unwrap().operations[0].errors = 1;
-    let failed = document(&of(FigureOfMerit::Operations), &old);
+    let failed = read(&of(FigureOfMerit::Operations), &old);
     let trial = &failed.trials[0];
     assert_eq!(Total::from_trial(trial), None, "its rate counts what failed");
 }
@@ -203,7 +186,7 @@ fn what_was_not_counted_is_no_figure() {
 fn a_run_until_decided_counts_the_comparisons_that_there_are() {
     let levels = ENGINES.len() as u32 - 1;
     let pairs = levels * (levels - 1) / 2;
-    let comparisons = |run: &Run| schedule(run, FIRST_LOOK..=20, None).unwrap().comparisons;
+    let comparisons = |run: &Run| schedule_looks(run, FIRST_LOOK..=20, None).unwrap().comparisons;
     assert_eq!(comparisons(&of(FigureOfMerit::Time)), 2 * pairs);
     assert_eq!(comparisons(&of(FigureOfMerit::Rows)), pairs);
     let mut open = of(FigureOfMerit::Rows);
@@ -215,12 +198,12 @@ fn a_run_until_decided_counts_the_comparisons_that_there_are() {
 fn of_old_form(kept_s: f64, slots: u32) -> Document {
     let mut trials = trials(3, slower);
     for trial in &mut trials {
-        let measured = trial.measured.as_mut().unwrap();
+        let measured = measured(trial);
         (measured.window_s, measured.ran_s) = ((0.3, 3.0), 3.0);
         measured.measures.set(&DONE_RATE, Scope::Clients, 45.0);
         measured.measures.set(&ROWS_RATE, Scope::Clients, 45.0 * ROWS);
         for (operation, share) in measured.operations.iter_mut().zip([0.75, 0.25]) {
-            operation.kept = histogram::empty();
+            operation.kept = histogram::new_histogram();
             operation.kept.record_n((kept_s * 1e9) as u64, 100).unwrap();
             operation.per_second = 22.5;
             operation.slots =
@@ -229,12 +212,12 @@ fn of_old_form(kept_s: f64, slots: u32) -> Document {
             measured.measures.set(&bakeoff_results::measure::ROWS, rows, 100.0 * ROWS);
         }
     }
-    document(&of(FigureOfMerit::Rows), &trials)
+    read(&of(FigureOfMerit::Rows), &trials)
 }
 
 /// A second in which so many operations ended.
 fn slot(second: u32, count: u64) -> SlotRecord {
-    let mut histogram = histogram::empty();
+    let mut histogram = histogram::new_histogram();
     histogram.record_n(10_000_000, count).unwrap();
     SlotRecord { start_s: f64::from(second), end_s: f64::from(second) + 1.0, histogram }
 }
@@ -250,29 +233,26 @@ fn rates_of_an_older_bakeoff_are_counted_from_its_seconds() {
         assert_eq!(clients(&ROWS_RATE), Some(100.0 * ROWS));
         assert_eq!((clients(&LITTLE_RATE), clients(&STARVED)), (Some(45.0), Some(0.0)));
     }
-    let has = |kind| document.warnings.iter().any(|warning| warning.kind == kind);
-    assert!(!has(WarningKind::RatesNotCounted));
-    assert!(has(WarningKind::ClientsStarved), "{:?}", document.warnings);
-    assert!(!has(WarningKind::TimeMissing), "it is said once");
+    assert_eq!(told(&document, WarningKind::RatesNotCounted), "");
+    assert_ne!(told(&document, WarningKind::ClientsStarved), "");
+    assert_eq!(told(&document, WarningKind::TimeMissing), "", "it is said once");
 }
 
 #[test]
 fn how_many_clients_starved_and_for_how_long_is_told() {
-    let document = of_old_form(15.6, 3);
-    let starved = document.warnings.iter().find(|it| it.kind == WarningKind::ClientsStarved);
-    let text = &starved.expect("they starved").text;
-    let told = "1 of 1 clients spent the whole window of 2.7 s in one operation, and the longest took 15.6 s";
-    assert!(text.contains(told), "{text}");
+    let text = told(&of_old_form(15.6, 3), WarningKind::ClientsStarved);
+    assert_has(
+        &text,
+        &[
+            "1 of 1 clients spent the whole window of 2.7 s in one operation, and the longest took 15.6 s",
+        ],
+    );
 }
 
 #[test]
 fn a_run_without_enough_whole_seconds_keeps_its_rates_and_is_marked() {
     let document = of_old_form(0.020, 2);
-    let rate = |trial: &bakeoff_results::TrialSummary| trial.operations[0].per_second;
-    assert!(
-        document.trials.iter().all(|trial| rate(trial) == 22.5),
-        "one second of 2.7 tells too little"
-    );
-    let marked = document.warnings.iter().find(|it| it.kind == WarningKind::RatesNotCounted);
-    assert!(marked.is_some_and(|it| it.text.contains("12 of 12 trials")), "{marked:?}");
+    // One second of 2.7 tells too little.
+    assert!(document.trials.iter().all(|trial| trial.operations[0].per_second == 22.5));
+    assert_has(&told(&document, WarningKind::RatesNotCounted), &["12 of 12 trials"]);
 }

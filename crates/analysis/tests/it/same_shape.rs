@@ -1,7 +1,7 @@
 //! How often made-up labs say *same shape* and *compatible* of a published ratio that is so far off theirs.
 //! `cargo test -p bakeoff-analysis --test it same_shape -- --nocapture` prints the table of docs/statistics.md.
 
-use bakeoff_analysis::{Ours, RatioIs, RatioShape, shape};
+use bakeoff_analysis::{Ours, RatioBound, RatioShape, compare_shape};
 use bakeoff_results::published::PublishedValue;
 
 use crate::chance::{Chance, estimate};
@@ -15,12 +15,12 @@ fn said(chance: &mut Chance, off: f64, noise: f64, pairs: usize) -> RatioShape {
     let found = estimate(&chance.noisy_blocks(pairs, PUBLISHED * off, noise));
     let ours = Ours {
         ratio: found.ratio,
-        ratio_is: RatioIs::Exact,
+        ratio_is: RatioBound::Exact,
         low: found.low,
         high: found.high,
         pairs: found.pairs as u32,
     };
-    shape(Ok(PublishedValue::Exactly(PUBLISHED)), Ok(ours))
+    compare_shape(Ok(PublishedValue::Exactly(PUBLISHED)), Ok(ours))
 }
 
 /// The shares of labs that say *same shape* and *compatible*.

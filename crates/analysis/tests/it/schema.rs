@@ -1,10 +1,10 @@
 //! The published JSON Schema against real documents.
 
-use crate::data::{TrialGenerator, run};
-use crate::power::cuts;
+use crate::known::{look, measured, set, write};
 use crate::published::{of_engines, published};
 use bakeoff_analysis::{
-    Document, FIRST_LOOK, Goes, JSON_SCHEMA, RatioShape, UntoldReason, document, schedule,
+    Document, FIRST_LOOK, Goes, JSON_SCHEMA, RatioShape, UntoldReason, read_document,
+    schedule_looks,
 };
 use bakeoff_results::measure::{
     BACKLOG, LOADED, NOT_STARTED, OFFERED, READS, START_DELAY_P99, WORK_ROWS,
@@ -14,12 +14,12 @@ use bakeoff_results::{
     Canary, Cut, DEBT_UNITS, EveryByRule, EveryMoment, FirstBroken, LeftOut, RunFolder, Scope,
     Status, Trial,
 };
+use bakeoff_testkit::synthetic::{TrialGenerator, run, sample_cuts};
 use serde_json::{Value, json};
 
 /// The documents of a run at all its stages: empty, interrupted with failed and disturbed trials,
 /// finished.
 fn documents() -> [Value; 3] {
-    let dir = crate::place();
     let mut run = run(&["1"], &["0", "25%", "x1"], 24);
     run.left_out.push(LeftOut {
         levels: [("engine".to_owned(), "gamma".to_owned())].into(),
@@ -27,81 +27,72 @@ fn documents() -> [Value; 3] {
         trials: 2,
         cuts: 0,
     });
-    run.published = Some(published(vec![of_engines(Exactly(1.1))]));
-    run.sequential = schedule(&run, FIRST_LOOK..=5, Some(3600.0));
-    let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
-    let json = |folder: &RunFolder| serde_json::to_value(document(folder).unwrap()).unwrap();
-    let empty = json(&folder);
-
-    let canary = Canary {
-        at_s: 1.5,
-        cpu_s: 0.25,
-        memory_s: 0.5,
-        sync_s: 0.125,
-        read_s: Some(0.1),
-        off: None,
-    };
-    folder.commit_canary(&canary).unwrap();
-    folder
-        .commit_canary(&Canary { read_s: None, off: Some("arithmetic".into()), ..canary })
-        .unwrap();
-    let mut trials = TrialGenerator::new(3, 20);
-    for (block, neighbours) in [(0, "0"), (1, "25%")] {
-        for mut trial in trials.block(0, block, ["1", neighbours]) {
-            count(&mut trial);
-            if trial.order == 1 {
-                trial.measured = None;
-                trial.reason = Some("it crashed".to_owned());
+    run.published = Some(published(of_engines(Exactly(1.1))));
+    run.sequential = schedule_looks(&run, FIRST_LOOK..=5, Some(3600.0));
+    write(&run, &[], |folder| {
+        let empty = to_json(folder);
+        let off = Canary { read_s: None, off: Some("arithmetic".into()), ..look(0.25) };
+        for canary in [Canary { read_s: Some(0.1), ..look(0.25) }, off] {
+            folder.commit_canary(&canary).unwrap();
+        }
+        let mut trials = TrialGenerator::new(3, 20);
+        for (block, neighbours) in [(0, "0"), (1, "25%")] {
+            for mut trial in trials.generate_block(0, block, ["1", neighbours]) {
+                count(&mut trial);
+                if trial.order == 1 {
+                    (trial.measured, trial.reason) = (None, Some("it crashed".to_owned()));
+                }
+                folder.commit_trial(&trial).unwrap();
             }
-            folder.commit_trial(&trial).unwrap();
         }
-    }
-    folder.invalidate(1, 0, "the canary was off").unwrap();
-    folder.set_status(Status::Interrupted, Some(1.7e9)).unwrap();
-    let interrupted = json(&folder);
+        folder.invalidate_block(1, 0, "the canary was off").unwrap();
+        folder.set_status(Status::Interrupted, Some(1.7e9)).unwrap();
+        let interrupted = to_json(folder);
 
-    for cut in cuts() {
-        folder.commit_cut(&cut).unwrap();
-    }
-    let refused =
-        Cut { number: 2, judged: Vec::new(), failed: Some("no".into()), ..cuts()[0].clone() };
-    folder.commit_cut(&refused).unwrap();
-    folder.commit_cut(&of_every_moment()).unwrap();
-    for block in 2..6 {
-        for mut trial in trials.block(block, block, ["1", "0"]) {
-            open(&mut trial);
-            count(&mut trial);
+        let first = &sample_cuts()[0];
+        let refused = Cut { number: 2, failed: Some("no".into()), ..first.clone() };
+        let refused = Cut { judged: Vec::new(), ..refused };
+        for cut in sample_cuts().into_iter().chain([refused, of_every_moment()]) {
+            folder.commit_cut(&cut).unwrap();
+        }
+        for block in 2..6 {
+            for mut trial in trials.generate_block(block, block, ["1", "0"]) {
+                open(&mut trial);
+                count(&mut trial);
+                folder.commit_trial(&trial).unwrap();
+            }
+        }
+        for trial in trials.generate_block(0, 6, ["1", "x1"]) {
             folder.commit_trial(&trial).unwrap();
         }
-    }
-    for trial in trials.block(0, 6, ["1", "x1"]) {
-        folder.commit_trial(&trial).unwrap();
-    }
-    folder.set_status(Status::Finished, Some(1.8e9)).unwrap();
-    let mut finished = document(&folder).unwrap();
-    let other = finished.clone();
-    finished.run.run.factors[1].1.push("relaxed".to_owned());
-    assert_eq!(finished.take_cuts("cuts", &other), 1);
-    [empty, interrupted, serde_json::to_value(finished).unwrap()]
+        folder.set_status(Status::Finished, Some(1.8e9)).unwrap();
+        let mut finished = read_document(folder).unwrap();
+        let other = finished.clone();
+        finished.run.run.factors[1].1.push("relaxed".to_owned());
+        assert_eq!(finished.take_cuts("cuts", &other), 1);
+        [empty, interrupted, serde_json::to_value(finished).unwrap()]
+    })
+}
+
+fn to_json(folder: &RunFolder) -> Value {
+    serde_json::to_value(read_document(folder).unwrap()).unwrap()
 }
 
 /// Counts the rows of a trial, and what they took.
 fn count(trial: &mut Trial) {
-    let measures = &mut trial.measured.as_mut().unwrap().measures;
-    measures.set(&WORK_ROWS, Scope::Clients, 2000.0);
-    measures.set(&READS, Scope::Disk, 50.0);
-    measures.set(&LOADED, Scope::Trial, 25e6);
+    set(trial, &WORK_ROWS, Scope::Clients, 2000.0);
+    set(trial, &READS, Scope::Disk, 50.0);
+    set(trial, &LOADED, Scope::Trial, 25e6);
 }
 
 /// Makes a trial one in an open loop.
 fn open(trial: &mut Trial) {
-    let measured = trial.measured.as_mut().unwrap();
     for (measure, value) in
         [(&OFFERED, 40.0), (&NOT_STARTED, 2.0), (&BACKLOG, 5.0), (&START_DELAY_P99, 0.25)]
     {
-        measured.measures.set(measure, Scope::Clients, value);
+        set(trial, measure, Scope::Clients, value);
     }
-    for operation in &mut measured.operations {
+    for operation in &mut measured(trial).operations {
         operation.service = Some(operation.kept.clone());
     }
 }
@@ -114,7 +105,7 @@ fn of_every_moment() -> Cut {
     Cut {
         number: 3,
         every: Some(EveryMoment { judged: 9, rules, ..EveryMoment::default() }),
-        ..cuts()[0].clone()
+        ..sample_cuts()[0].clone()
     }
 }
 
@@ -125,7 +116,7 @@ pub fn schema() -> Value {
 
 /// The schema with nothing allowed that it does not describe: readers may meet new fields, but
 /// this version must not have any that are not written down.
-pub fn closed(mut schema: Value) -> Value {
+fn closed(mut schema: Value) -> Value {
     fn close(value: &mut Value) {
         match value {
             Value::Object(map) => {
@@ -148,13 +139,24 @@ pub fn complaints(schema: &Value, document: &Value) -> Vec<String> {
     validator.iter_errors(document).map(|e| format!("{}: {e}", e.instance_path())).collect()
 }
 
-#[test]
-fn the_schema_is_a_schema() {
-    jsonschema::draft202012::meta::validate(&schema()).unwrap();
+/// Checks that a document fits the schema, which knows all of it, and comes back from its JSON.
+pub fn assert_fits(document: &Document) -> Value {
+    let json = serde_json::to_value(document).unwrap();
+    assert_comes_back(&json);
+    json
+}
+
+fn assert_comes_back(json: &Value) {
+    assert_eq!(complaints(&schema(), json), Vec::<String>::new());
+    assert_eq!(complaints(&closed(schema()), json), Vec::<String>::new());
+    let document: Document = serde_json::from_value(json.clone()).unwrap();
+    assert_eq!(serde_json::to_value(document).unwrap(), *json);
 }
 
 #[test]
-fn the_schema_knows_every_unit_of_a_debt() {
+fn real_documents_fit_and_come_back_from_their_json() {
+    jsonschema::draft202012::meta::validate(&schema()).unwrap();
+    documents().iter().for_each(assert_comes_back);
     assert_eq!(schema()["$defs"]["owed"]["properties"]["unit"]["enum"], json!(DEBT_UNITS));
 }
 
@@ -167,58 +169,24 @@ fn the_schema_knows_every_shape() {
         *document.pointer_mut("/published/statements/0/shape").expect("a statement") = shape;
         closed.is_valid(&document)
     };
-    let goes =
-        [Goes::Falls, Goes::Stays, Goes::Rises, Goes::DoesNotRise, Goes::DoesNotFall].into_iter();
+    use Goes::{DoesNotFall, DoesNotRise, Falls, Rises, Stays};
+    use RatioShape::{Compatible, Same, SameByWords, SizeOpen, Stronger, Weaker};
+    use UntoldReason as Why;
     let whys = [
-        UntoldReason::Gap,
-        UntoldReason::BaseGap,
-        UntoldReason::BaseIsABound,
-        UntoldReason::NotRun,
-        UntoldReason::BaseNotRun,
-        UntoldReason::NotPossible,
-        UntoldReason::SetAside,
-        UntoldReason::BaseSetAside,
-        UntoldReason::NoPair,
-        UntoldReason::BothCutOff,
-        UntoldReason::OnePair,
-        UntoldReason::TooFew,
-        UntoldReason::NeverSteady,
-        UntoldReason::TooWide,
-        UntoldReason::AcrossLimit,
-        UntoldReason::BoundIsOpen,
+        [Why::Gap, Why::BaseGap, Why::BaseIsABound, Why::NotRun],
+        [Why::BaseNotRun, Why::NotPossible, Why::SetAside, Why::BaseSetAside],
+        [Why::NoPair, Why::BothCutOff, Why::OnePair, Why::TooFew],
+        [Why::NeverSteady, Why::TooWide, Why::AcrossLimit, Why::BoundIsOpen],
     ];
-    let shapes = [
-        RatioShape::Same,
-        RatioShape::SameByWords,
-        RatioShape::Compatible,
-        RatioShape::Stronger,
-        RatioShape::Weaker,
-        RatioShape::SizeOpen,
-    ];
+    let goes = [Falls, Stays, Rises, DoesNotRise, DoesNotFall].into_iter();
+    let shapes = [Same, SameByWords, Compatible, Stronger, Weaker, SizeOpen].into_iter();
     let shapes = shapes
-        .into_iter()
         .chain(goes.map(|it| RatioShape::NotTheSame { theirs: it, ours: it }))
-        .chain(whys.map(|why| RatioShape::CantTell { why }));
+        .chain(whys.into_iter().flatten().map(|why| RatioShape::CantTell { why }));
     for shape in shapes {
         assert!(fits(serde_json::to_value(&shape).unwrap()), "{shape:?}");
     }
     assert!(!fits(json!({ "is": "alike" })));
-}
-
-#[test]
-fn real_documents_fit() {
-    for document in documents() {
-        assert_eq!(complaints(&schema(), &document), Vec::<String>::new());
-        assert_eq!(complaints(&closed(schema()), &document), Vec::<String>::new());
-    }
-}
-
-#[test]
-fn documents_come_back_from_their_json() {
-    for json in documents() {
-        let document: Document = serde_json::from_value(json.clone()).unwrap();
-        assert_eq!(serde_json::to_value(document).unwrap(), json);
-    }
 }
 
 #[test]
@@ -278,24 +246,12 @@ fn no_field_can_be_missing_or_of_another_type() {
         assert!(!validator.is_valid(&wrong), "{path} can be anything");
         // A name of the user's, and what cells or records of an older bakeoff don't have.
         let free = ["levels", "counters", "base"].iter().any(|map| parent.ends_with(map));
-        let rare = [
-            "sweep",
-            "untrimmed_mean_s",
-            "estimated_s",
-            "operations_each",
-            "left_out",
-            "planner",
-            "sequential",
-            "groups",
-            "published",
-            "space",
-            "work",
-            "with_warm_up",
-            "with_set_aside",
-        ];
+        let rare = "sweep untrimmed_mean_s estimated_s operations_each left_out planner sequential groups \
+                    published space work with_warm_up with_set_aside";
         // Nor does a cut in another state, or that was not the first.
-        let of_some_cuts = ["conditioned", "placed", "timed"];
-        if !free && !rare.contains(&field) && !of_some_cuts.contains(&field) {
+        let of_some_cuts = "conditioned placed timed";
+        let mut rare = rare.split(' ').chain(of_some_cuts.split(' '));
+        if !free && !rare.any(|it| it == field) {
             let mut missing = finished.clone();
             missing.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(field);
             assert!(!validator.is_valid(&missing), "{path} can be missing");

@@ -1,52 +1,32 @@
 //! Runs that go on until they are decided: when they are judged, by what, and why they end.
 
-use crate::data::{TrialGenerator, run};
 use bakeoff_analysis::{
     Comparison, ConditionState, Document, FIRST_LOOK, JudgedRun, Verdict, WarningKind, replay,
-    schedule,
+    schedule_looks,
 };
-use bakeoff_results::{Run, RunFolder, Status, Trial, histogram};
+use bakeoff_results::{Run, RunFolder, Status, Trial};
+use bakeoff_testkit::synthetic::run;
 
-/// Blocks of one client, in which each level takes so many milliseconds for both operations; a hundred
-/// of each.
-fn blocks(number: u32, take: impl Fn(u32, &str) -> f64) -> Vec<Trial> {
-    let mut generator = TrialGenerator::new(5, 1);
-    let mut trials: Vec<Trial> =
-        (0..number).flat_map(|block| generator.block(block, block, ["1", "0"])).collect();
+use crate::known::{blocks_that_take, fail, of_engine, plain_run, read, take, told, write};
+
+/// Blocks of alpha and beta, in which each takes so many milliseconds.
+fn blocks(number: u32, take_ms: impl Fn(u32, &str) -> f64) -> Vec<Trial> {
+    let mut trials = blocks_that_take(number, take_ms);
     trials.retain(|trial| ["alpha", "beta"].contains(&&*trial.levels["engine"]));
-    for trial in &mut trials {
-        let seconds = take(trial.block, &trial.levels["engine"]) / 1e3;
-        for operation in &mut trial.measured.as_mut().unwrap().operations {
-            operation.slots.clear();
-            operation.kept = histogram::empty();
-            operation.kept.record_n((seconds * 1e9) as u64, 100).unwrap();
-        }
-    }
     trials
 }
 
 /// Two levels, one condition, two operations.
 fn two() -> Run {
-    let mut run = run(&["1"], &["0"], 40);
+    let mut run = plain_run(40);
     run.factors[0].1.truncate(2);
     run
 }
 
 fn until_decided(most: u32) -> Run {
     let run = two();
-    let sequential = schedule(&run, FIRST_LOOK..=most, None);
+    let sequential = schedule_looks(&run, FIRST_LOOK..=most, None);
     Run { sequential, ..run }
-}
-
-fn folder(dir: &tempfile::TempDir, run: &Run, trials: &[Trial]) -> RunFolder {
-    let mut folder = RunFolder::create(&dir.path().join("run"), run, "").unwrap();
-    trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());
-    folder
-}
-
-fn document(run: &Run, trials: &[Trial]) -> Document {
-    let dir = crate::place();
-    bakeoff_analysis::document(&folder(&dir, run, trials)).unwrap()
 }
 
 fn first(document: &Document) -> &Comparison {
@@ -76,7 +56,7 @@ fn a_word_is_read_at_looks_alone() {
         (6, "beta") => 1.0,
         _ => slower(block, level),
     };
-    let [two, three, six, seven] = [2, 3, 6, 7].map(|n| document(&run, &blocks(n, turned)));
+    let [two, three, six, seven] = [2, 3, 6, 7].map(|n| read(&run, &blocks(n, turned)));
     assert_eq!((first(&two).low, first(&two).verdict), (None, Verdict::Undecided));
     assert!(first(&two).ratio.is_some() && first(&three).low.is_some());
     assert_eq!(first(&six).verdict, Verdict::Slower);
@@ -100,21 +80,21 @@ fn words_are_read_from_repeated_intervals() {
     assert!((0.9955..0.996).contains(&sequential.confidence), "{}", sequential.confidence);
     let trials =
         blocks(4, |block, level| if level == "beta" { 10.8 * ripple(block) } else { 10.0 });
-    let [once, looks] = [two(), run].map(|run| document(&run, &trials));
+    let [once, looks] = [two(), run].map(|run| read(&run, &trials));
     let [once, looks] = [first(&once), first(&looks)];
     assert!(looks.low < once.low && looks.high > once.high, "{looks:?} {once:?}");
     assert_eq!((looks.ratio, looks.p_adjusted, looks.adjusted_over), (once.ratio, None, 0));
     // Plain intervals of three blocks would have a word long before.
     let trials =
         blocks(3, |block, level| if level == "beta" { 12.0 * ripple(block) } else { 10.0 });
-    let [once, looks] = [two(), until_decided(20)].map(|run| document(&run, &trials));
+    let [once, looks] = [two(), until_decided(20)].map(|run| read(&run, &trials));
     assert_eq!(first(&once).verdict, Verdict::Slower);
     assert_eq!(first(&looks).verdict, Verdict::Undecided);
 }
 
 #[test]
 fn why_a_condition_ends_is_told() {
-    let state = |run: &Run, trials: &[Trial]| document(run, trials).conditions[0].state;
+    let state = |run: &Run, trials: &[Trial]| read(run, trials).conditions[0].state;
     let run = until_decided(20);
     assert_eq!(state(&run, &blocks(5, open)), ConditionState::Open, "nothing is futile before 6");
     let wild = |block: u32, level: &str| {
@@ -124,10 +104,7 @@ fn why_a_condition_ends_is_told() {
     assert_eq!(state(&until_decided(5), &blocks(5, wild)), ConditionState::MaxRepetitions);
     // What has too few operations never gets a word.
     let mut few = blocks(3, slower);
-    for operation in &mut few[0].measured.as_mut().unwrap().operations {
-        operation.kept = histogram::empty();
-        operation.kept.record_n(10_000_000, 19).unwrap();
-    }
+    (0..2).for_each(|operation| take(&mut few[0], operation, 0.01, 19));
     assert_eq!(state(&run, &few), ConditionState::OutOfReach);
 }
 
@@ -135,12 +112,12 @@ fn why_a_condition_ends_is_told() {
 fn where_the_time_is_over_it_says_so() {
     let mut run = until_decided(20);
     run.sequential.as_mut().unwrap().max_time_s = Some(60.0);
-    let dir = crate::place();
-    let mut folder = folder(&dir, &run, &blocks(4, open));
     let state = |folder: &RunFolder| JudgedRun::from_folder(folder).unwrap().conditions[0].state;
-    assert_eq!(state(&folder), ConditionState::Open);
-    folder.set_status(Status::Finished, Some(1.8e9)).unwrap();
-    assert_eq!(state(&folder), ConditionState::MaxTime);
+    write(&run, &blocks(4, open), |folder| {
+        assert_eq!(state(folder), ConditionState::Open);
+        folder.set_status(Status::Finished, Some(1.8e9)).unwrap();
+        assert_eq!(state(folder), ConditionState::MaxTime);
+    });
 }
 
 /// A block that fails for one level counts as run, or the run would go on for ever; what has no pair
@@ -148,10 +125,8 @@ fn where_the_time_is_over_it_says_so() {
 #[test]
 fn trials_that_fail_don_t_keep_a_run_going() {
     let mut trials = blocks(6, slower);
-    for trial in trials.iter_mut().filter(|trial| trial.levels["engine"] == "beta") {
-        (trial.valid, trial.measured, trial.reason) = (false, None, Some("it crashed".into()));
-    }
-    let document = document(&until_decided(20), &trials);
+    of_engine(&mut trials, "beta").for_each(|trial| fail(trial, "it crashed"));
+    let document = read(&until_decided(20), &trials);
     assert_eq!((document.conditions[0].blocks, first(&document).ratio), (6, None));
     assert_eq!(document.conditions[0].state, ConditionState::OutOfReach);
 }
@@ -160,21 +135,21 @@ fn trials_that_fail_don_t_keep_a_run_going() {
 #[test]
 fn the_bar_is_fixed_before_the_first_block() {
     let wide = run(&["1", "4"], &["0", "x1", "x4"], 40);
-    let sequential = schedule(&wide, FIRST_LOOK..=20, Some(60.0)).unwrap();
+    let sequential = schedule_looks(&wide, FIRST_LOOK..=20, Some(60.0)).unwrap();
     // Three levels and an alias: three pairs, six conditions, two operations.
     assert_eq!((sequential.comparisons, sequential.max_time_s), (36, Some(60.0)));
     let mut with_harness = wide.clone();
     with_harness.engines[0].stores = false;
-    assert_eq!(schedule(&with_harness, FIRST_LOOK..=20, None).unwrap().comparisons, 12);
-    let document = document(&Run { sequential: Some(sequential), ..wide }, &blocks(3, slower));
+    assert_eq!(schedule_looks(&with_harness, FIRST_LOOK..=20, None).unwrap().comparisons, 12);
+    let document = read(&Run { sequential: Some(sequential), ..wide }, &blocks(3, slower));
     assert_eq!(document.run.run.sequential.unwrap().comparisons, 36);
 }
 
 #[test]
 fn blocks_that_follow_each_other_are_warned_of() {
     let warned = |take: fn(u32, &str) -> f64| {
-        let document = document(&two(), &blocks(20, take));
-        document.warnings.iter().any(|it| it.kind == WarningKind::BlocksCorrelated)
+        let document = read(&two(), &blocks(20, take));
+        !told(&document, WarningKind::BlocksCorrelated).is_empty()
     };
     let slow_waves = |block: u32, level: &str| match level {
         "beta" => 10.0 * (1.0 + 0.1 * (f64::from(block) / 3.0).sin()),
@@ -187,8 +162,7 @@ fn blocks_that_follow_each_other_are_warned_of() {
 /// A run of twenty fixed repetitions says the same after fewer, where the ratio is clear.
 #[test]
 fn a_recorded_run_is_replayed() {
-    let dir = crate::place();
-    let replayed = replay(&folder(&dir, &two(), &blocks(20, slower))).unwrap();
+    let replayed = write(&two(), &blocks(20, slower), |folder| replay(folder).unwrap());
     let [condition] = &replayed[..] else { panic!("{replayed:?}") };
     assert_eq!(condition.state, ConditionState::Decided);
     assert!((3..=6).contains(&condition.blocks.0) && condition.blocks.1 == 20, "{condition:?}");

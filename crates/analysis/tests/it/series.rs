@@ -1,28 +1,26 @@
 //! The series of trials, as they are taken from a run folder.
 
-use bakeoff_results::{Error, OwedSeries, RunFolder, Trial};
+use bakeoff_results::{Error, OwedSeries};
+use bakeoff_testkit::synthetic::TrialGenerator;
 
-use crate::data::{TrialGenerator, run};
+use crate::known::{fail, measured, plain_run, write};
 
 /// Two attempts at a block, of which the first does not count: both have every slot, look and payment that
 /// was recorded.
 #[test]
 fn every_trial_has_its_series() {
-    let mut generator = TrialGenerator::new(5, 10);
-    let mut trials: Vec<Trial> = generator.block(0, 0, ["1", "0"]);
+    let mut trials = TrialGenerator::new(5, 10).generate_block(0, 0, ["1", "0"]);
     let mut again = trials.clone();
     trials.iter_mut().for_each(|trial| trial.valid = false);
     again.iter_mut().for_each(|trial| trial.attempt = 1);
-    // A failed trial has no series.
-    again[2].measured = None;
+    fail(&mut again[2], "it has no series");
     trials.extend(again);
-    let dir = crate::place();
-    let run = run(&["1"], &["0"], 8);
-    let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
-    trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());
-    let mut document = bakeoff_analysis::document(&folder).unwrap();
-    assert!(document.series.is_empty(), "nobody asked for them");
-    document.take_series(&folder).unwrap();
+    let document = write(&plain_run(8), &trials, |folder| {
+        let mut document = bakeoff_analysis::read_document(folder).unwrap();
+        assert!(document.series.is_empty(), "nobody asked for them");
+        document.take_series(folder).unwrap();
+        document
+    });
     assert_eq!(document.series.len(), trials.len());
     for (trial, series) in trials.iter().zip(&document.series) {
         let Some(measured) = &trial.measured else {
@@ -47,19 +45,16 @@ fn every_trial_has_its_series() {
 /// A folder of somebody else's can have more looks than any run: nobody gets a table without end.
 #[test]
 fn more_points_than_any_run_has_are_refused() {
-    let mut trials = TrialGenerator::new(5, 10).block(0, 0, ["1", "0"]);
+    let mut trials = TrialGenerator::new(5, 10).generate_block(0, 0, ["1", "0"]);
     trials.truncate(1);
-    let measured = trials[0].measured.as_mut().unwrap();
     let points = (0..1_000_000).map(|at| (f64::from(at), 1)).collect();
     let (name, unit) = ("dirty pages".to_owned(), "pages".to_owned());
-    measured.debts.owed = vec![OwedSeries { name, unit, limit: None, points }];
-    let dir = tempfile::tempdir().unwrap();
-    let run = run(&["1"], &["0"], 1);
-    let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
-    folder.commit_trial(&trials[0]).unwrap();
-    let mut document = bakeoff_analysis::document(&folder).unwrap();
-    let error = document.take_series(&folder).unwrap_err();
-    assert!(matches!(error, Error::Refused { .. }), "{error:?}");
-    assert!(error.to_string().contains("1000000 points"), "{error}");
-    assert!(document.series.is_empty());
+    measured(&mut trials[0]).debts.owed = vec![OwedSeries { name, unit, limit: None, points }];
+    write(&plain_run(1), &trials, |folder| {
+        let mut document = bakeoff_analysis::read_document(folder).unwrap();
+        let error = document.take_series(folder).unwrap_err();
+        assert!(matches!(error, Error::Refused { .. }), "{error:?}");
+        assert!(error.to_string().contains("1000000 points"), "{error}");
+        assert!(document.series.is_empty());
+    });
 }

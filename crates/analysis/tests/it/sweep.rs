@@ -1,10 +1,12 @@
 //! Lines over a numeric factor, of known trials.
 
-use crate::data::{ENGINES, TrialGenerator, run};
 use bakeoff_analysis::{
-    Document, FastestVerdict, PointState, RatioIs, Sweep, SweepPanel, SweepPoint, Verdict,
+    Document, FastestVerdict, PointState, RatioBound, Sweep, SweepPanel, SweepPoint, Verdict,
 };
-use bakeoff_results::{RunFolder, Trial};
+use bakeoff_results::Trial;
+use bakeoff_testkit::synthetic::{ENGINES, TrialGenerator, run};
+
+use crate::known::{fail, measured, read, take};
 
 /// What a run has of its factors `clients` and `neighbours`.
 struct Made<'a> {
@@ -32,44 +34,32 @@ fn crossing(engine: &str, clients: usize, _: usize) -> f64 {
 }
 
 impl Made<'_> {
-    /// Three blocks of each cell, by way of a run folder.
+    /// Three blocks of each cell.
     fn document(&self) -> Document {
-        let dir = crate::place();
-        let cells = (self.clients.len() * self.neighbours.len()) as u32;
-        let run = run(self.clients, self.neighbours, 3 * cells * ENGINES.len() as u32);
-        let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
-        let mut trials = TrialGenerator::new(5, 1);
-        let mut block = 0;
-        for repetition in 0..3 {
-            for (at, clients) in self.clients.iter().enumerate() {
-                for (beside, neighbours) in self.neighbours.iter().enumerate() {
-                    for mut trial in trials.block(repetition, block, [clients, neighbours]) {
-                        let engine = trial.levels["engine"].trim_end_matches("@again").to_owned();
-                        let ripple = 1.0 + 0.004 * f64::from((repetition + trial.order) % 3);
-                        let mean_s = (self.mean_ms)(&engine, at, beside) * 1e-3 * ripple;
-                        constant(&mut trial, mean_s);
-                        if (self.change)(&mut trial) {
-                            folder.commit_trial(&trial).unwrap();
-                        }
-                    }
-                    block += 1;
+        let cells = self.clients.len() * self.neighbours.len();
+        let mut trials = Vec::new();
+        let mut generator = TrialGenerator::new(5, 1);
+        let places = |at: usize| {
+            (at / self.neighbours.len() % self.clients.len(), at % self.neighbours.len())
+        };
+        for block in 0..3 * cells {
+            let (at, beside) = places(block);
+            let cell = [self.clients[at], self.neighbours[beside]];
+            for mut trial in generator.generate_block((block / cells) as u32, block as u32, cell) {
+                let engine = trial.levels["engine"].trim_end_matches("@again").to_owned();
+                let ripple = 1.0 + 0.004 * f64::from((trial.repetition + trial.order) % 3);
+                let mean_s = (self.mean_ms)(&engine, at, beside) * 1e-3 * ripple;
+                (0..2).for_each(|operation| take(&mut trial, operation, mean_s, 50));
+                if (self.change)(&mut trial) {
+                    trials.push(trial);
                 }
             }
         }
-        bakeoff_analysis::document(&folder).unwrap()
+        read(&run(self.clients, self.neighbours, (3 * cells * ENGINES.len()) as u32), &trials)
     }
 
     fn sweep(&self) -> Option<Sweep> {
         self.document().sweep
-    }
-}
-
-/// 50 operations of each kind that all took so long.
-fn constant(trial: &mut Trial, mean_s: f64) {
-    for operation in &mut trial.measured.as_mut().unwrap().operations {
-        operation.kept.clear();
-        operation.kept.record_n((mean_s * 1e9) as u64, 50).unwrap();
-        operation.slots.truncate(2);
     }
 }
 
@@ -111,7 +101,7 @@ fn lines_have_figures_intervals_and_who_is_fastest_where() {
         .find(|cell| cell.levels["engine"] == "alpha" && cell.levels["clients"] == "4");
     let mean = cell.expect("a cell").operations[0].mean_s;
     assert!((last.value.unwrap() / mean.unwrap() - 1.0).abs() < 1e-9, "the cell's own mean");
-    assert_eq!(last.value_is, Some(RatioIs::Exact));
+    assert_eq!(last.value_is, Some(RatioBound::Exact));
     assert!(last.low < last.value && last.value < last.high, "{last:?}");
     let against = last.against.expect("gamma is faster");
     assert!((against.ratio - 2.0).abs() < 0.05, "{against:?}");
@@ -121,12 +111,12 @@ fn lines_have_figures_intervals_and_who_is_fastest_where() {
 
 /// The rate of a trial that all its clients' operations come to.
 fn at_rate(trial: &mut Trial, per_second: f64) {
-    for operation in &mut trial.measured.as_mut().unwrap().operations {
+    for operation in &mut measured(trial).operations {
         operation.per_second = per_second / 2.0;
     }
 }
 
-fn knee(change: fn(&mut Trial) -> bool) -> Vec<(String, f64, RatioIs, bool, bool)> {
+fn knee(change: fn(&mut Trial) -> bool) -> Vec<(String, f64, RatioBound, bool, bool)> {
     let made = Made { clients: &["1", "2", "4", "8"], change, ..Made::default() };
     let knees = made.sweep().expect("clients are numeric").knees.into_iter();
     knees
@@ -155,10 +145,10 @@ fn a_knee_is_where_the_highest_rate_takes_as_long_as_the_fewest_clients_wait() {
     });
     let [alpha, beta, gamma] = &found[..] else { panic!("{found:?}") };
     assert!((alpha.1 - 3.2).abs() < 1e-9, "{alpha:?}");
-    assert_eq!((&*alpha.0, alpha.2, alpha.3, alpha.4), ("alpha", RatioIs::Exact, true, true));
-    assert_eq!((&*beta.0, beta.1, beta.2, beta.3), ("beta", 1.0, RatioIs::AtMost, false));
+    assert_eq!((&*alpha.0, alpha.2, alpha.3, alpha.4), ("alpha", RatioBound::Exact, true, true));
+    assert_eq!((&*beta.0, beta.1, beta.2, beta.3), ("beta", 1.0, RatioBound::AtMost, false));
     assert!((gamma.1 - 7.0).abs() < 1e-9, "{gamma:?}");
-    assert_eq!((gamma.2, gamma.3, gamma.4), (RatioIs::AtLeast, true, false));
+    assert_eq!((gamma.2, gamma.3, gamma.4), (RatioBound::AtLeast, true, false));
 }
 
 #[test]
@@ -191,7 +181,7 @@ fn where_a_cell_is_set_aside_nobody_is_said_to_be_fastest() {
                 (it.valid, it.reason) = (false, Some("the disk was slow".into()));
             }
             if is(it, "beta", "1") {
-                (it.valid, it.measured, it.reason) = (false, None, Some("it crashed".into()));
+                fail(it, "it crashed");
             }
             true
         },
@@ -217,7 +207,7 @@ fn what_was_cut_off_is_a_bound_with_an_open_end() {
     let cut = Made {
         change: |it| {
             if is(it, "beta", "4") && it.repetition == 1 {
-                it.measured.as_mut().unwrap().operations[0].unfinished = 2;
+                measured(it).operations[0].unfinished = 2;
             }
             true
         },
@@ -225,13 +215,13 @@ fn what_was_cut_off_is_a_bound_with_an_open_end() {
     };
     let sweep = cut.sweep().expect("a numeric factor");
     let bound = point(&sweep.panels[0], "beta", 2);
-    assert_eq!((bound.state, bound.value_is), (PointState::Known, Some(RatioIs::AtLeast)));
+    assert_eq!((bound.state, bound.value_is), (PointState::Known, Some(RatioBound::AtLeast)));
     assert!(bound.low.is_some() && bound.high.is_none(), "{bound:?}");
-    assert_eq!(bound.against.map(|it| it.is), Some(RatioIs::AtLeast));
+    assert_eq!(bound.against.map(|it| it.is), Some(RatioBound::AtLeast));
     assert_eq!(sweep.panels[0].winner(2), Some("gamma"), "a bound is slower all the same");
     assert_eq!(
         point(&sweep.panels[1], "beta", 2).value_is,
-        Some(RatioIs::Exact),
+        Some(RatioBound::Exact),
         "another operation"
     );
 }

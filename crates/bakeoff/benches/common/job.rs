@@ -8,9 +8,9 @@ use bakeoff_experiment::{Experiment, Factor, FlagOverrides};
 use bakeoff_lab::driving::Drive;
 use bakeoff_lab::place::TargetPlace;
 use bakeoff_lab::process::job::{Message, ProcessJob, Task};
-use bakeoff_lab::process::{ChildProcess, ChildProgram, Received};
+use bakeoff_lab::process::{ChildProcess, ChildProgram, ReceiveOutcome};
 use bakeoff_lab::targets::Setup;
-use bakeoff_lab::{Registry, resolve};
+use bakeoff_lab::{Registry, resolve_trial};
 use bakeoff_results::TrialMeasurements;
 
 const BAKEOFF: &str = env!("CARGO_BIN_EXE_bakeoff");
@@ -31,13 +31,14 @@ pub fn cell(folder: &Path, engine: Option<&str>, keys: &[(&str, String)]) -> (Se
     let experiment = Experiment::load(&path.to_string_lossy(), &changes, &registry.vocabulary())
         .unwrap_or_else(|error| panic!("{}", error.render(false)));
     let cell = &experiment.plan().blocks[0].trials[0].cell;
-    let (trial, drive) = resolve(&registry, &experiment, cell, 0).expect("it can be had");
+    let (trial, drive) =
+        resolve_trial(&registry, &experiment, cell).expect("it can be had").in_block(0);
     (trial.setup, drive)
 }
 
 /// Starts a process that does a task in a place.
 pub fn start(setup: &Setup, place: &TargetPlace, task: Task) -> ChildProcess {
-    let (target, subject) = (setup.target.to_owned(), setup.subject.clone());
+    let (target, subject) = (setup.target.to_owned(), setup.subject.to_json());
     let program = ChildProgram { path: BAKEOFF.into(), arguments: vec!["trial".into()] };
     let job = ProcessJob { target, subject, place: place.clone(), task };
     ChildProcess::start(&program, &job).expect("bakeoff starts")
@@ -48,17 +49,17 @@ pub fn perform(setup: &Setup, place: &TargetPlace, task: Task) -> Option<Box<Tri
     let mut process = start(setup, place, task);
     loop {
         match process.receive(PATIENCE) {
-            Received::Message(Message::Ready | Message::Drained(_)) => {
-                process = process.go().expect("it listens");
+            ReceiveOutcome::Message(Message::Ready | Message::Drained(_)) => {
+                process = process.tell_to_go().expect("it listens");
             }
-            Received::Message(Message::Done(measured)) => {
+            ReceiveOutcome::Message(Message::Done(measured)) => {
                 process.exit_report();
                 return measured;
             }
-            Received::Message(Message::Failed(error)) => panic!("{error}"),
-            Received::Message(_) => {}
-            Received::Nothing => panic!("nothing was heard of it for {PATIENCE:?}"),
-            Received::End => panic!("{}", process.exit_report()),
+            ReceiveOutcome::Message(Message::Failed(error)) => panic!("{error}"),
+            ReceiveOutcome::Message(_) => {}
+            ReceiveOutcome::Nothing => panic!("nothing was heard of it for {PATIENCE:?}"),
+            ReceiveOutcome::End => panic!("{}", process.exit_report()),
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use bakeoff_engines::servers::{Launch, PrivateServer};
 use bakeoff_engines::{Durability, OpenTerms, mysql};
-use bakeoff_servers::{Launch, PrivateServer};
 
 /// A private server in an empty or a loaded folder, with the settings that bakeoff gives it at a level
 /// of durability, and others after them.
@@ -14,7 +14,7 @@ pub fn serve(
     others: &[(&str, &str)],
     directory: &Path,
 ) -> PrivateServer {
-    let engine = bakeoff_engines::find(engine).expect("an engine");
+    let engine = bakeoff_engines::find_level(engine).expect("an engine");
     let settings = engine.settings(&OpenTerms::new(durability)).into_iter();
     let others = others.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let launch = Launch {

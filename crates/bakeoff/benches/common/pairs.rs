@@ -1,6 +1,6 @@
 //! Pairs of figures, another tool's and ours, and their ratio beside its limits.
 
-use bakeoff_stats::paired::{CONFIDENCE, Estimate, ratio};
+use bakeoff_stats::paired::{CONFIDENCE, Estimate, estimate_ratio};
 use bakeoff_stats::quantile::median;
 
 /// What the ratio, ours over the other's, must be.
@@ -57,7 +57,7 @@ impl Pairs {
 
     /// Prints the median of each and the ratio; whether the ratio is within its limit.
     pub fn row(&self, name: &str, limit: Limit) -> bool {
-        let estimate = ratio(&self.0, CONFIDENCE).expect("figures above 0");
+        let estimate = estimate_ratio(&self.0, CONFIDENCE).expect("figures above 0");
         let kept = limit.holds(&estimate);
         let of = |figure: fn(&(f64, f64)) -> f64| {
             median(&self.0.iter().map(figure).collect::<Vec<_>>()).expect("figures")

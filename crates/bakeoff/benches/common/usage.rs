@@ -24,20 +24,44 @@ pub fn output(command: &mut Command) -> String {
     said
 }
 
-/// Processor time so far: of this process (`RUSAGE_SELF`), or of those that it has started and that have ended
+/// What this process (`RUSAGE_SELF`) has used so far, or those that it has started and that have ended
 /// (`RUSAGE_CHILDREN`).
-pub fn processor_time(who: libc::c_int) -> Duration {
+pub fn used_by(who: libc::c_int) -> libc::rusage {
     // SAFETY: the call fills the whole of what it is given, and zero is valid for all of that.
-    let usage = unsafe {
+    unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         assert_eq!(libc::getrusage(who, &raw mut usage), 0);
         usage
-    };
+    }
+}
+
+/// Its processor time.
+pub fn processor_time(who: libc::c_int) -> Duration {
+    let usage = used_by(who);
     let time = |it: libc::timeval| {
         Duration::from_secs(it.tv_sec.unsigned_abs())
             + Duration::from_micros(it.tv_usec.unsigned_abs())
     };
     time(usage.ru_utime) + time(usage.ru_stime)
+}
+
+/// Whether there is a program, with its flag for that, of the version that limits are for.
+///
+/// # Errors
+/// What is missing, and how to install it.
+pub fn is_installed(
+    [program, flag]: [&str; 2],
+    version: &str,
+    package: &str,
+) -> Result<(), String> {
+    let install = format!("install {program} {version}, as by apt-get install {package}");
+    let asked = Command::new(program).arg(flag).output();
+    let asked = asked.map_err(|_| format!("{program} is missing: {install}"))?;
+    let said = String::from_utf8_lossy(&asked.stdout);
+    match said.contains(version) {
+        true => Ok(()),
+        false => Err(format!("{} is another version: {install}", said.trim())),
+    }
 }
 
 /// The number behind a word.

@@ -1,10 +1,8 @@
 //! The virtual disk beside what it models: what fio reaches on it, what the model alone gives in
 //! virtual time, and what is published of such devices; the file system without a device against
 //! bindfs; the executor without a file system, neighbours on a real disk, and how fast the models are
-//! simulated. Ends with 1 when a row misses its limits; some rows have none, and are told alone.
-//!
-//! Beside each row of latency stands how late the machine woke a thread that only sleeps. It is no
-//! excuse: the limits are the same on a busy machine.
+//! simulated. Ends with 1 when a row misses its limits, which are the same on a busy machine. What devices reach
+//! that keep their own time, as arrays and bursts, `models` of `bakeoff-devices`' tests judge in virtual time.
 //!
 //! Needs fio and bindfs, installs them on Debian as root, and says so where it can't. The time of
 //! each job is `BAKEOFF_BENCH_SECONDS` (15); `cargo bench --bench disk -- null` runs the parts whose
@@ -13,8 +11,10 @@
 mod beside;
 mod executor;
 mod fio;
+#[path = "../common/pairs.rs"]
+#[expect(dead_code, reason = "the other bench uses all of it")]
+mod pairs;
 mod simulate;
-mod sleeper;
 mod speed;
 
 use std::fs;
@@ -24,21 +24,19 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use bakeoff_devices::device::RequestKind;
+use bakeoff_devices::limit::ClientLoad;
 use bakeoff_disk::control::Stat;
 use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
 
 use bakeoff_testkit::skip;
 use fio::{Job, Reached};
-use simulate::Load;
-use sleeper::Sleeper;
 
 /// The command under test.
 const BAKEOFF: &str = env!("CARGO_BIN_EXE_bakeoff");
 /// The file that hard disks are read on: all of the disk, by the model.
 const SPAN: u64 = 1 << 30;
 /// How long the models are watched in virtual time.
-const VIRTUAL: (u64, u64) = (10, 310);
+const VIRTUAL: u64 = 300;
 const MB: f64 = 1e6;
 
 /// bakeoff as a disk's daemon.
@@ -59,39 +57,45 @@ impl Table {
         );
     }
 
-    /// A row: what was measured has to lie within `limits`, the model's own figure too if there is
-    /// one.
-    fn row(&mut self, name: &str, row: &Row) {
-        let within = |figure: &f64| row.limits.contains(figure);
-        let ok = row.achieved.iter().chain(&row.modelled).all(within);
+    /// A row: what was measured has to lie within the limits.
+    fn row(&mut self, name: &str, achieved: f64, limits: RangeInclusive<f64>) {
+        self.row_of(name, [None, Some(achieved)], "", limits);
+    }
+
+    /// The same beside the model's own figure, which has to lie there, too, and what is published.
+    fn row_beside(
+        &mut self,
+        name: &str,
+        modelled_and_achieved: [f64; 2],
+        published: &str,
+        limits: RangeInclusive<f64>,
+    ) {
+        self.row_of(name, modelled_and_achieved.map(Some), published, limits);
+    }
+
+    fn row_of(
+        &mut self,
+        name: &str,
+        [modelled, achieved]: [Option<f64>; 2],
+        published: &str,
+        limits: RangeInclusive<f64>,
+    ) {
+        let ok = achieved.iter().chain(&modelled).all(|figure| limits.contains(figure));
         let text = |figure: Option<f64>| figure.map_or("-".into(), |figure| format!("{figure:.2}"));
-        let limits = match (*row.limits.start(), *row.limits.end()) {
-            (0.0, f64::INFINITY) => "none".to_owned(),
+        let limits = match (*limits.start(), *limits.end()) {
             (least, f64::INFINITY) => format!("≥ {least}"),
             (0.0, most) => format!("≤ {most}"),
             (least, most) => format!("{least:.4}–{most:.4}").replace(".0000", ""),
         };
         println!(
             "{name:<46} {:>10} {:>10}  {:<12} {limits:<14} {}",
-            text(row.modelled),
-            text(row.achieved),
-            row.published,
-            match (limits.as_str(), ok) {
-                ("none", _) => "not judged",
-                (_, true) => "ok",
-                (_, false) => "MISSED",
-            }
+            text(modelled),
+            text(achieved),
+            published,
+            if ok { "ok" } else { "MISSED" }
         );
         self.good &= ok;
     }
-}
-
-/// The figures of a row.
-struct Row {
-    modelled: Option<f64>,
-    achieved: Option<f64>,
-    published: &'static str,
-    limits: RangeInclusive<f64>,
 }
 
 /// Where everything lies, and how long jobs run.
@@ -120,22 +124,24 @@ impl Bench {
         disk.unmount().expect("nobody uses it");
         (reached, stat)
     }
+
+    /// Random reads at a queue depth.
+    fn random_reads(&self, model: &str, depth: u64) -> (Reached, Stat) {
+        let iodepth = format!("iodepth={depth}");
+        self.job(model, "0", &[&RANDOM_READ[..], &[&*iodepth]].concat())
+    }
 }
 
 type Part = fn(&Bench, &mut Table);
 
 /// The parts of the table.
-const PARTS: [(&str, Part); 13] = [
+const PARTS: [(&str, Part); 9] = [
     ("reads", random_reads),
-    ("ssd", reads_of_an_ssd),
     ("latency", latency),
     ("streams", streams),
     ("appends", appends),
     ("neighbours", neighbours),
-    ("raid", raid),
-    ("burst", burst),
     ("null", speed::against_bindfs),
-    ("memory", speed::memory),
     ("executor", executor::keeps_time),
     ("beside", beside::on_a_real_disk),
     ("models", models),
@@ -175,8 +181,8 @@ pub(crate) fn write_file(path: &Path, bytes: u64) {
 
 const RANDOM_READ: [&str; 4] = ["rw=randread", "bs=4k", "direct=1", "ioengine=libaio"];
 
-fn random(depth: u64) -> Load {
-    Load { kind: RequestKind::Read, length: 4096, depth, random: true }
+fn random(depth: u64) -> ClientLoad {
+    ClientLoad { clients: 1, depth, reads: 100, in_order: false, block: 4096, span: SPAN }
 }
 
 fn random_reads(bench: &Bench, table: &mut Table) {
@@ -184,33 +190,10 @@ fn random_reads(bench: &Bench, table: &mut Table) {
     for (depth, published, limits) in
         [(1, "75–80", 76.0..=82.0), (4, "~105", 98.0..=112.0), (32, "125–130", 120.0..=140.0)]
     {
-        let iodepth = format!("iodepth={depth}");
-        let words = [&RANDOM_READ[..], &[&*iodepth]].concat();
-        let (reached, _) = bench.job("hdd-7200", "0", &words);
-        let modelled = Some(simulate::rate("hdd-7200", SPAN, "0", random(depth), VIRTUAL));
-        let achieved = Some(reached.per_second);
-        table.row(&format!("depth {depth}"), &Row { modelled, achieved, published, limits });
-    }
-}
-
-/// No limit: what a figure is, is told.
-const NO_LIMIT: RangeInclusive<f64> = 0.0..=f64::INFINITY;
-/// How long a model with many requests a second is watched in virtual time.
-const SHORT: (u64, u64) = (1, 6);
-
-/// How much of a quick device's rate the way through the file system leaves, where 16 wait at a time.
-fn reads_of_an_ssd(bench: &Bench, table: &mut Table) {
-    table.section("ssd-sata, 4 KiB random read, direct, a second");
-    for depth in [1, 16] {
-        let iodepth = format!("iodepth={depth}");
-        let words = [&RANDOM_READ[..], &[&*iodepth]].concat();
-        let (reached, _) = bench.job("ssd-sata", "0", &words);
-        let modelled = simulate::rate("ssd-sata", SPAN, "0", random(depth), SHORT);
-        let row = |modelled, achieved| Row { modelled, achieved, published: "", limits: NO_LIMIT };
-        let rates = row(Some(modelled), Some(reached.per_second));
-        table.row(&format!("depth {depth}"), &rates);
-        let share = row(None, Some(100.0 * reached.per_second / modelled));
-        table.row(&format!("depth {depth}: % of the model"), &share);
+        let (reached, _) = bench.random_reads("hdd-7200", depth);
+        let modelled = simulate::rate("hdd-7200", "0", &random(depth), VIRTUAL);
+        let both = [modelled, reached.per_second];
+        table.row_beside(&format!("depth {depth}"), both, published, limits);
     }
 }
 
@@ -227,61 +210,37 @@ const TIMED: [(&str, u64); 5] = [
 fn latency(bench: &Bench, table: &mut Table) {
     table.section("latency at a queue depth, ms, and % off it");
     for (model, depth) in TIMED {
-        let iodepth = format!("iodepth={depth}");
-        let words = [&RANDOM_READ[..], &[&*iodepth]].concat();
-        let sleeper = Sleeper::start();
-        let (reached, Stat { latency, .. }) = bench.job(model, "0", &words);
-        let late = sleeper.late();
+        let (reached, Stat { latency, .. }) = bench.random_reads(model, depth);
         let name = format!("{model} at {depth}");
         let mean = latency.modelled.mean_us / 1e3;
         // fio's way to the disk and back is a part of its figure.
-        let limits = mean * 0.98..=mean * 1.02;
-        let row = Row {
-            modelled: Some(mean),
-            achieved: Some(reached.latency * 1e3),
-            published: "",
-            limits,
-        };
-        table.row(&format!("{name}: mean, by fio"), &row);
+        let both = [mean, reached.latency * 1e3];
+        table.row_beside(&format!("{name}: mean, by fio"), both, "", mean * 0.98..=mean * 1.02);
         for (what, error, most) in
             [("median", latency.error_median, 2.0), ("99th", latency.error_p99, 5.0)]
         {
             let name = format!("{name}: {what} of {}, % off", latency.slow);
-            let achieved = Some(error * 100.0);
-            table.row(&name, &Row { modelled: None, achieved, published: "", limits: 0.0..=most });
+            table.row(&name, error * 100.0, 0.0..=most);
         }
-        println!(
-            "{:<46} {:>10} {:>10.2}",
-            format!("{name}: 99th of a sleeper"),
-            "-",
-            late * 1e5 / mean
-        );
     }
 }
 
 fn streams(bench: &Bench, table: &mut Table) {
     table.section("hdd-7200, 1 MiB sequential, MB/s");
-    for (name, words, kind, depth) in [
-        ("read", &["rw=read", "bs=1m", "direct=1", "ioengine=psync"][..], RequestKind::Read, 1),
-        (
-            "write",
-            &["rw=write", "bs=1m", "direct=1", "ioengine=libaio", "iodepth=4"],
-            RequestKind::Write,
-            4,
-        ),
+    for (name, words, reads, depth) in [
+        ("read", &["rw=read", "bs=1m", "direct=1", "ioengine=psync"][..], 100, 1),
+        ("write", &["rw=write", "bs=1m", "direct=1", "ioengine=libaio", "iodepth=4"], 0, 4),
     ] {
         let (reached, _) = bench.job("hdd-7200", "0", words);
-        let load = Load { kind, length: 1 << 20, depth, random: false };
+        let load = ClientLoad { reads, in_order: true, block: 1 << 20, ..random(depth) };
         // From the outer edge as far as fio comes.
-        let seconds = (0, bench.seconds.ceil() as u64);
-        let modelled = simulate::rate("hdd-7200", SPAN, "0", load, seconds) * (1 << 20) as f64;
-        let (modelled, achieved) = (Some(modelled / MB), Some(reached.bytes_per_second / MB));
+        let seconds = bench.seconds.ceil() as u64;
+        let modelled = simulate::rate("hdd-7200", "0", &load, seconds) * (1 << 20) as f64;
+        let (modelled, achieved) = (modelled / MB, reached.bytes_per_second / MB);
         // The zones' rates, and 10 % to either side.
-        let limits = 99.0..=165.0;
-        table.row(name, &Row { modelled, achieved, published: "110–150", limits });
-        let off = Some(achieved.zip(modelled).map_or(0.0, |(a, m)| (a / m - 1.0).abs() * 100.0));
-        let name = format!("{name}: % off the model");
-        table.row(&name, &Row { modelled: None, achieved: off, published: "", limits: 0.0..=10.0 });
+        table.row_beside(name, [modelled, achieved], "110–150", 99.0..=165.0);
+        let off = (achieved / modelled - 1.0).abs() * 100.0;
+        table.row(&format!("{name}: % off the model"), off, 0.0..=10.0);
     }
 }
 
@@ -297,12 +256,8 @@ fn appends(bench: &Bench, table: &mut Table) {
         seconds: bench.seconds,
         words: &words,
     };
-    let achieved = Some(job.run().per_second);
-    let modelled = Some(simulate::appends("hdd-7200", 5000));
-    table.row(
-        "write cache off",
-        &Row { modelled, achieved, published: "≤ 120", limits: 50.0..=120.0 },
-    );
+    let both = [simulate::appends("hdd-7200", 5000), job.run().per_second];
+    table.row_beside("write cache off", both, "≤ 120", 50.0..=120.0);
 }
 
 fn neighbours(bench: &Bench, table: &mut Table) {
@@ -311,73 +266,21 @@ fn neighbours(bench: &Bench, table: &mut Table) {
     for (level, streams) in [("x1", 1.0), ("x2", 2.0), ("x4", 4.0)] {
         let expected = 80.0 / (1.0 + streams);
         let (reached, _) = bench.job("hdd-7200", level, &words);
-        let modelled = Some(simulate::rate("hdd-7200", SPAN, level, random(1), VIRTUAL));
+        let modelled = simulate::rate("hdd-7200", level, &random(1), VIRTUAL);
         let limits = expected * 0.85..=expected * 1.15;
-        let achieved = Some(reached.per_second);
-        table.row(
-            &format!("neighbours {level}"),
-            &Row { modelled, achieved, published: "80/(1+k)", limits },
-        );
+        let both = [modelled, reached.per_second];
+        table.row_beside(&format!("neighbours {level}"), both, "80/(1+k)", limits);
     }
     let disk = bench.mount("files", "hdd-7200", "25%");
     let before = disk.control().stat().expect("the daemon answers");
     thread::sleep(Duration::from_secs_f64(4.0 * bench.seconds));
     let after = disk.control().stat().expect("the daemon answers");
     let busy = (after.device.busy_ns - before.device.busy_ns) as f64 / 1e9;
-    let achieved = Some(100.0 * busy / (after.seconds - before.seconds));
+    let achieved = 100.0 * busy / (after.seconds - before.seconds);
     let seconds = 1000;
     let alone = simulate::neighbours_alone("hdd-7200", SPAN, "25%", seconds);
-    let modelled = Some(100.0 * alone.busy_ns as f64 / 1e9 / seconds as f64);
-    table.row(
-        "25 % alone: utilisation, %",
-        &Row { modelled, achieved, published: "25", limits: 22.0..=28.0 },
-    );
-}
-
-fn raid(bench: &Bench, table: &mut Table) {
-    table.section("random read, 16 threads, times one ebs-magnetic");
-    let words = ["rw=randread", "bs=4k", "direct=1", "ioengine=psync", "numjobs=16", "thread"];
-    let figures = |model: &str| {
-        let modelled = simulate::rate(model, SPAN, "0", random(16), VIRTUAL);
-        (modelled, bench.job(model, "0", &words).0.per_second)
-    };
-    let one = figures("ebs-magnetic");
-    for (model, published, limits) in
-        [("raid10:4×ebs-magnetic", "~4", 3.0..=4.0), ("raid10:8×ebs-magnetic", "~8", 6.0..=7.5)]
-    {
-        let (modelled, achieved) = figures(model);
-        let (modelled, achieved) = (Some(modelled / one.0), Some(achieved / one.1));
-        table.row(model, &Row { modelled, achieved, published, limits });
-    }
-}
-
-/// Seconds that a full bucket of gp2:100G lasts at 3,000 a second, 300 of which flow in again.
-const BUCKET_LASTS: u64 = 5_400_000 / 2700;
-
-fn burst(bench: &Bench, table: &mut Table) {
-    table.section("ebs-gp2:100G, random read, depth 16, a second");
-    let model = "ebs-gp2:100G";
-    let rate = |model: &str, from, to| simulate::rate(model, SPAN, "0", random(16), (from, to));
-    let full = Some(rate(model, 1, BUCKET_LASTS - 20));
-    let empty = Some(rate(model, BUCKET_LASTS + 20, BUCKET_LASTS + 320));
-    // A bucket that lasts a third of the job.
-    let lasts = bench.seconds / 3.0;
-    let small = format!("{model}/credits={}", (2700.0 * lasts) as u64);
-    let words = [&RANDOM_READ[..], &["iodepth=16"]].concat();
-    let disk = bench.mount("files", &small, "0");
-    let job = |seconds: f64, words: &[&str]| {
-        Job { folder: disk.path(), file: "data", size: SPAN, seconds, words }.run()
-    };
-    let before = Some(job(lasts * 0.8, &words).per_second);
-    // What is left of it, and what flowed in while fio started.
-    let ramp = format!("ramp_time={}ms", (lasts * 1000.0) as u64);
-    let after = Some(job(lasts, &[&words[..], &[&*ramp]].concat()).per_second);
-    for (name, modelled, achieved, published, at) in [
-        ("while the bucket lasts", full, before, "3000", 3000.0),
-        ("after that", empty, after, "300", 300.0),
-    ] {
-        table.row(name, &Row { modelled, achieved, published, limits: at * 0.95..=at * 1.05 });
-    }
+    let modelled = 100.0 * alone.busy_ns as f64 / 1e9 / seconds as f64;
+    table.row_beside("25 % alone: utilisation, %", [modelled, achieved], "25", 22.0..=28.0);
 }
 
 /// How fast the models are simulated: a day of a disk must not take hours.
@@ -390,9 +293,7 @@ fn models(_: &Bench, table: &mut Table) {
         ("ebs-gp3", 16),
         ("raid10:8×ebs-magnetic", 16),
     ] {
-        let achieved = Some(simulate::pace(model, random(depth)));
-        let limits = 300_000.0..=f64::INFINITY;
-        let name = format!("{model} at {depth}");
-        table.row(&name, &Row { modelled: None, achieved, published: "", limits });
+        let achieved = simulate::pace(model, &random(depth));
+        table.row(&format!("{model} at {depth}"), achieved, 300_000.0..=f64::INFINITY);
     }
 }

@@ -1,8 +1,6 @@
-//! The file system without a device against bindfs, which only hands on, too; and the daemon's
-//! memory.
+//! The file system without a device against bindfs, which only hands on, too.
 
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
@@ -11,7 +9,8 @@ use bakeoff_disk::mount::{MountOptions, Mounted};
 use bakeoff_testkit::wait_until;
 
 use crate::fio::Job;
-use crate::{Bench, Row, Table, launcher, write_file};
+use crate::pairs::{self, Limit, Pairs};
+use crate::{Bench, Table, launcher, write_file};
 
 /// How often each takes its turn.
 const TURNS: usize = 5;
@@ -41,10 +40,7 @@ const DATA: [Speed<'_>; 6] = [
 /// depends on what was removed before, and so on whose turn it was. An ext4 without a journal
 /// passes over all that were removed in the last minutes, one by one.
 pub(crate) fn against_bindfs(bench: &Bench, table: &mut Table) {
-    println!(
-        "\n{:<46} {:>10} {:>10}  {:<12} expected",
-        "null, direct, against bindfs, a second", "null", "bindfs", "times"
-    );
+    pairs::heading("null, direct, a second", "bindfs");
     let seconds = bench.seconds / 15.0;
     compare("disk", &bench.place.join("speed"), seconds, &DATA, table);
     let memory = tempfile::tempdir_in(MEMORY).expect("a folder in memory");
@@ -52,9 +48,8 @@ pub(crate) fn against_bindfs(bench: &Bench, table: &mut Table) {
     compare("memory", memory.path(), seconds, &all, table);
 }
 
-/// Runs jobs on both over files in `place`. What counts is the median of the turns' ratios: a
-/// machine changes its pace during a run, above all by which processors a client and the one who
-/// answers it run on, and the two of a turn run right after each other.
+/// Runs jobs on both over files in `place`. What counts are the turns' ratios: a machine changes its pace during a
+/// run, above all by which processors a client and the one who answers it run on.
 fn compare(kind: &str, place: &Path, seconds: f64, jobs: &[Speed<'_>], table: &mut Table) {
     let folder = |name: &str| {
         let path = place.join(name);
@@ -67,22 +62,13 @@ fn compare(kind: &str, place: &Path, seconds: f64, jobs: &[Speed<'_>], table: &m
     }
     let both = [ours(&backings[0], &folder("null")), theirs(&backings[1], &folder("bindfs"))];
     for (name, words) in jobs {
-        let mut figures = [Vec::new(), Vec::new()];
+        let mut figures = Pairs::default();
         for turn in 0..TURNS {
-            for side in if turn % 2 == 0 { [0, 1] } else { [1, 0] } {
-                figures[side].push(speed(both[side].path(), words, seconds));
-            }
+            let [ours, theirs] = both.each_ref().map(|it| || speed(it.path(), words, seconds));
+            figures.add(pairs::turns(turn, theirs, ours));
         }
-        let turns = figures[0].iter().zip(&figures[1]);
-        let times = median(turns.map(|(ours, theirs)| ours / theirs).collect());
-        let [ours, theirs] = figures.map(median);
-        let word = if times >= 1.0 { "ok" } else { "MISSED" };
-        println!(
-            "{:<46} {ours:>10.0} {theirs:>10.0}  {times:<12.2} {:<14} {word}",
-            format!("{name}, {kind}"),
-            "≥ 1"
-        );
-        table.good &= times >= 1.0;
+        let least = Limit::Least { ratio: 1.0, low: None };
+        table.good &= figures.row(&format!("{name}, {kind}"), least);
     }
 }
 
@@ -93,11 +79,6 @@ fn speed(folder: &Path, words: &[&str], seconds: f64) -> f64 {
     }
     let words = [words, &["direct=1"]].concat();
     Job { folder, file: "data", size: SIZE, seconds, words: &words }.run().per_second
-}
-
-fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures[figures.len() / 2]
 }
 
 /// A file system that is mounted until this is dropped.
@@ -147,37 +128,4 @@ fn names(folder: &Path) -> f64 {
         fs::remove_file(&path).expect("its end");
     }
     NAMES as f64 / start.elapsed().as_secs_f64()
-}
-
-/// Bytes of the files in the test of memory.
-const FILES: u64 = 10 << 30;
-
-/// The daemon's memory after 10 GB of files were looked at and read.
-pub(crate) fn memory(bench: &Bench, table: &mut Table) {
-    let backing = bench.place.join("large");
-    fs::create_dir(&backing).expect("a folder");
-    for number in 0..10 {
-        // Sparse: their bytes are read as zeros, through the daemon all the same.
-        let file = fs::File::create(backing.join(format!("file-{number}"))).expect("a file");
-        file.set_len(FILES / 10).expect("a sparse file");
-    }
-    let disk = bench.mount("large", "null", "0");
-    let mut buffer = vec![0; 1 << 20];
-    for entry in fs::read_dir(disk.path()).expect("the files") {
-        let path = entry.expect("a file").path();
-        let length = fs::metadata(&path).expect("its size").len();
-        let mut file = fs::File::open(path).expect("the file");
-        let mut read = 0;
-        while let count @ 1.. = file.read(&mut buffer).expect("its bytes") {
-            read += count as u64;
-        }
-        assert_eq!(read, length);
-    }
-    let stat = disk.control().stat().expect("the daemon answers");
-    table.section("memory of the daemon, MB");
-    let achieved = Some((stat.memory_bytes - stat.pending_bytes) as f64 / 1e6);
-    table.row(
-        "10 GB of files read",
-        &Row { modelled: None, achieved, published: "", limits: 0.0..=64.0 },
-    );
 }

@@ -6,7 +6,7 @@ use bakeoff_devices::neighbour::NeighbourLevel as Neighbours;
 use bakeoff_devices::plug::{Keep, Metadata};
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{milliseconds, nth, seed};
+use super::{parse_count, parse_milliseconds, parse_seed};
 
 /// `bakeoff disk`.
 #[derive(Debug, Subcommand)]
@@ -44,7 +44,7 @@ pub struct DiskMount {
     #[arg(long, value_name = "LEVEL", default_value = "0", allow_hyphen_values = true)]
     pub neighbours: Neighbours,
     /// The seed of the device and its neighbours
-    #[arg(long, value_name = "N", default_value_t = 1, allow_hyphen_values = true, value_parser = seed)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_hyphen_values = true, value_parser = parse_seed)]
     pub seed: u64,
     /// How much of a hard disk's stroke is in use (1.0)
     #[arg(long, value_name = "FRACTION", allow_hyphen_values = true)]
@@ -105,7 +105,7 @@ pub struct DiskCut {
     #[arg(long, value_name = "RULE")]
     pub keep: Keep,
     /// The seed, which chooses one of the possible outcomes
-    #[arg(long, value_name = "N", default_value_t = 1, allow_hyphen_values = true, value_parser = seed)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_hyphen_values = true, value_parser = parse_seed)]
     pub seed: u64,
     /// An empty or new folder for the crash image (by default beside the backing folder, under its
     /// name with -crash)
@@ -124,7 +124,7 @@ pub struct DiskSnapshot {
     #[arg(long, value_name = "RULE", default_value_t = Keep::DropAll)]
     pub keep: Keep,
     /// The seed, which chooses one of the possible outcomes
-    #[arg(long, value_name = "N", default_value_t = 1, allow_hyphen_values = true, value_parser = seed)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_hyphen_values = true, value_parser = parse_seed)]
     pub seed: u64,
 }
 
@@ -142,13 +142,13 @@ pub struct DiskArm {
 #[group(required = true, multiple = false)]
 pub struct CutMomentArguments {
     /// During the N-th write, to any file
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = nth)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = parse_count)]
     pub at_write: Option<u64>,
     /// During the N-th sync, of any file or folder; that sync fails
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = nth)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = parse_count)]
     pub at_sync: Option<u64>,
     /// After this many milliseconds
-    #[arg(long, value_name = "MS", allow_hyphen_values = true, value_parser = milliseconds)]
+    #[arg(long, value_name = "MS", allow_hyphen_values = true, value_parser = parse_milliseconds)]
     pub after_ms: Option<u64>,
 }
 

@@ -9,7 +9,7 @@ pub struct OwnFactors(pub Vec<(Factor, String)>);
 
 impl Args for OwnFactors {
     fn augment_args(command: Command) -> Command {
-        Factor::OWN.into_iter().fold(command, |command, factor| command.arg(flag(factor)))
+        Factor::OWN.into_iter().fold(command, |command, factor| command.arg(build_flag(factor)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -30,7 +30,7 @@ impl FromArgMatches for OwnFactors {
     }
 }
 
-fn flag(factor: Factor) -> Arg {
+fn build_flag(factor: Factor) -> Arg {
     Arg::new(factor.name())
         .long(factor.name())
         .value_name("LEVELS")
@@ -39,7 +39,7 @@ fn flag(factor: Factor) -> Arg {
 }
 
 /// The command with the help of each flag.
-pub fn described(command: Command, vocabulary: &Vocabulary) -> Command {
+pub fn with_factor_flags(command: Command, vocabulary: &Vocabulary) -> Command {
     Factor::OWN.into_iter().fold(command, |command, factor| {
         command.mut_arg(factor.name(), |flag| flag.help(vocabulary.flag_help(factor)))
     })

@@ -19,15 +19,16 @@ const OF_OTHERS: [(&str, &[&str], &str); 4] = [
     (
         "--sql",
         &["run"],
-        "no file of SQL is run; a workload of your own is one file of Rust: docs/how-to/add-a-workload.md",
+        "a script is named without a flag: bakeoff run FILE.sql; a folder of SQL is docs/application.md",
     ),
 ];
 
 /// What is wrong with a command line of these words, where clap's own tip would not help.
-pub fn explained(error: clap::Error, words: &[String], presets: &[&str]) -> clap::Error {
+pub fn explain_error(error: clap::Error, words: &[String], presets: &[&str]) -> clap::Error {
     match error.kind() {
         ErrorKind::UnknownArgument => of_flag(error, words),
         ErrorKind::InvalidSubcommand => of_command(error, presets),
+        ErrorKind::ValueValidation => of_second_name(error, words),
         _ => error,
     }
 }
@@ -46,18 +47,33 @@ fn of_command(mut error: clap::Error, presets: &[&str]) -> clap::Error {
     error
 }
 
+/// A name behind the first that is no script.
+fn of_second_name(mut error: clap::Error, words: &[String]) -> clap::Error {
+    let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else {
+        return error;
+    };
+    if let Some(tip) = explain_after_flags(&value.clone(), words) {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
+}
+
+fn explain_after_flags(unknown: &str, words: &[String]) -> Option<String> {
+    let mut after = words.iter().skip_while(|word| *word != "--").skip(1);
+    after.any(|word| *word == unknown).then(|| {
+        format!(
+            "`--` ends the flags: `{unknown}` after it is no flag but one name more than the command takes; \
+             leave `--` out if it is meant as a flag"
+        )
+    })
+}
+
 fn of_flag(mut error: clap::Error, words: &[String]) -> clap::Error {
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
         return error;
     };
     let unknown = unknown.clone();
-    let mut after = words.iter().skip_while(|word| *word != "--").skip(1);
-    let no_flag = after.any(|word| *word == unknown).then(|| {
-        format!(
-            "`--` ends the flags: `{unknown}` after it is no flag but one name more than the command takes; \
-             leave `--` out if it is meant as a flag"
-        )
-    });
+    let no_flag = explain_after_flags(&unknown, words);
     let known = of_others(&unknown, words).filter(|_| no_flag.is_none()).map(by_own_name);
     let is_known = known.is_some();
     if is_known {

@@ -1,4 +1,4 @@
-//! The SHA-256 of bakeoff's program: what tells one build of it from another.
+//! The SHA-256 of bakeoff's program, which tells one build from another.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,16 +8,11 @@ use sha2::{Digest, Sha256};
 
 use crate::exit::{CommandFailure, Exit};
 
-/// The program that is running, also where its path leads to another file by now.
+/// The running program, even if its path leads to another file by now.
 const RUNNING: &str = "/proc/self/exe";
 
-/// How much of a file is read at a time, in bytes.
 const CHUNK: usize = 64 * 1024;
 
-/// The SHA-256 of a file, in hexadecimal digits.
-///
-/// # Errors
-/// What the system says of reading it.
 pub fn of_file(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let (mut hash, mut chunk) = (Sha256::new(), vec![0; CHUNK]);
@@ -31,10 +26,6 @@ pub fn of_file(path: &Path) -> io::Result<String> {
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The SHA-256 of the program that is running.
-///
-/// # Errors
-/// A program that may be run and not read.
 pub fn of_running_program() -> Result<String, CommandFailure> {
     of_file(Path::new(RUNNING)).map_err(|error| {
         let why = format!(

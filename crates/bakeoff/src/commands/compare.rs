@@ -1,44 +1,39 @@
-//! `bakeoff compare`: two runs held against each other, and an exit code that a script can go by.
+//! `bakeoff compare`: compares two runs, and exits with a code for scripts.
 
-use bakeoff_analysis::{GateVerdict, TwoRuns};
-use bakeoff_report::Side;
-use bakeoff_results::{in_words, visible};
+use bakeoff_analysis::{GateVerdict, RunComparison};
+use bakeoff_report::ComparedRun;
+use bakeoff_results::{escape_unseen, in_words};
 
 use super::report::{self, is_same};
 use crate::cli;
 use crate::exit::{CommandFailure, Exit};
 use crate::output::print;
 
-/// Prints how the second run stands against the first.
-///
-/// # Errors
-/// What keeps the two from being compared. It ends with [`Exit::Usage`], or with [`Exit::Full`] where
-/// standard output is full: other codes say how the runs stand.
 pub fn run(arguments: &cli::Compare) -> Result<Exit, CommandFailure> {
-    compared(arguments).map_err(|failure| match failure.exit {
+    compare_runs(arguments).map_err(|failure| match failure.exit {
         Exit::Full => failure,
         _ => CommandFailure { exit: Exit::Usage, ..failure },
     })
 }
 
-fn compared(arguments: &cli::Compare) -> Result<Exit, CommandFailure> {
+fn compare_runs(arguments: &cli::Compare) -> Result<Exit, CommandFailure> {
     let paths = [&arguments.before, &arguments.after].map(|path| path.as_path());
     if is_same(paths[0], paths[1]) {
         let path = paths[0].display();
-        return Err(usage(format!("{path} is named twice; name two runs")));
+        return Err(usage_failure(format!("{path} is named twice; name two runs")));
     }
-    let [before, after] = [report::document(paths[0])?, report::document(paths[1])?];
-    let names = paths.map(|path| visible(&path.display().to_string()).into_owned());
+    let [before, after] = [report::read_document(paths[0])?, report::read_document(paths[1])?];
+    let names = paths.map(|path| escape_unseen(&path.display().to_string()).into_owned());
     let runs = [
-        Side { folder: &names[0], document: &before },
-        Side { folder: &names[1], document: &after },
+        ComparedRun { folder: &names[0], document: &before },
+        ComparedRun { folder: &names[1], document: &after },
     ];
-    alike(runs)?;
+    check_alike(runs)?;
     let found = bakeoff_analysis::two_runs(&before, &after);
     if !found.have_cells_in_common() {
-        return Err(usage(nothing_in_common(runs, &found)));
+        return Err(usage_failure(nothing_in_common(runs, &found)));
     }
-    let options = report::options(true);
+    let options = report::output_options(true);
     let text =
         bakeoff_report::two_runs(runs, &found, arguments.fail_above, &arguments.format, &options)
             .map_err(|error| CommandFailure::new(Exit::Failed, error))?;
@@ -50,33 +45,32 @@ fn compared(arguments: &cli::Compare) -> Result<Exit, CommandFailure> {
     })
 }
 
-fn usage(message: String) -> CommandFailure {
+fn usage_failure(message: String) -> CommandFailure {
     CommandFailure::new(Exit::Usage, message)
 }
 
-/// Refuses runs of different work: no ratio of their times says anything.
-fn alike(runs: [Side<'_>; 2]) -> Result<(), CommandFailure> {
+/// Refuses runs of different work: a ratio of their times would mean nothing.
+fn check_alike(runs: [ComparedRun<'_>; 2]) -> Result<(), CommandFailure> {
     let [one, other] = runs.map(|side| &side.document.run.run);
     let [before, after] = runs.map(|side| side.folder);
     if one.workload != other.workload {
-        return Err(usage(format!(
+        return Err(usage_failure(format!(
             "{before} is a run of the workload `{}`, and {after} one of `{}`; compare runs of one \
              workload",
             one.workload, other.workload
         )));
     }
     if one.figure_of_merit != other.figure_of_merit {
-        return Err(usage(format!(
+        return Err(usage_failure(format!(
             "{before} is judged by its {}, and {after} by its {}; run both with one bakeoff",
-            one.figure_of_merit.words(),
-            other.figure_of_merit.words()
+            one.figure_of_merit.in_words(),
+            other.figure_of_merit.in_words()
         )));
     }
     Ok(())
 }
 
-/// Why there is nothing to compare, and what to do.
-fn nothing_in_common(runs: [Side<'_>; 2], found: &TwoRuns) -> String {
+fn nothing_in_common(runs: [ComparedRun<'_>; 2], found: &RunComparison) -> String {
     let cells = [&found.only_before, &found.only_after];
     for (side, cells) in runs.iter().zip(cells) {
         if cells.is_empty() {

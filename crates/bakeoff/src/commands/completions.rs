@@ -1,30 +1,28 @@
-//! `bakeoff completions`: what makes a shell complete commands and flags.
+//! `bakeoff completions`: prints the script with which a shell completes commands and flags.
 
 use clap_complete::aot::{self, generate};
 
 use crate::Lab;
 use crate::cli::{self, Cli};
 use crate::exit::{CommandFailure, Exit};
-use crate::output::{print, program};
+use crate::output::{print, program_name};
 
-/// Prints the script for a shell.
 pub fn run(lab: &Lab, arguments: &cli::Completions) -> Result<Exit, CommandFailure> {
     let shell = match arguments.shell {
         cli::Shell::Bash => aot::Shell::Bash,
         cli::Shell::Zsh => aot::Shell::Zsh,
         cli::Shell::Fish => aot::Shell::Fish,
     };
-    let mut command = offered(&Cli::command_for(lab));
+    let mut command = visible_commands(&Cli::command_for(lab));
     let mut script = Vec::new();
-    generate(shell, &mut command, program(), &mut script);
+    generate(shell, &mut command, program_name(), &mut script);
     print(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }
 
-/// The program without what `--help` hides, which a script would offer.
-fn offered(command: &clap::Command) -> clap::Command {
+fn visible_commands(command: &clap::Command) -> clap::Command {
     let visible = command.get_subcommands().filter(|it| !it.is_hide_set()).cloned();
-    clap::Command::new(program().leak() as &str)
+    clap::Command::new(program_name().leak() as &str)
         .version(env!("BAKEOFF_VERSION"))
         .disable_help_subcommand(true)
         .args(command.get_arguments().cloned())

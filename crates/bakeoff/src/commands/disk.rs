@@ -1,4 +1,4 @@
-//! `bakeoff disk`: virtual disks.
+//! `bakeoff disk`: mounts and controls virtual disks.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -20,27 +20,27 @@ use crate::cli::{self, Switch};
 use crate::exit::{CommandFailure, Exit};
 use crate::output::{by_own_name, print, table_width};
 
-/// Does what is asked of a disk, after what killed daemons left is gone.
+/// Removes the leftovers of killed daemons first.
 pub fn run(lab: &Lab, what: &cli::DiskCommand) -> Result<Exit, CommandFailure> {
-    disk_daemon::sweep()?;
+    disk_daemon::sweep_mounts()?;
     let done = match what {
-        cli::DiskCommand::Mount(arguments) => mount(lab, arguments),
-        cli::DiskCommand::Stat(arguments) => stat(lab, arguments),
-        cli::DiskCommand::Set(arguments) => set(arguments),
-        cli::DiskCommand::Cut(arguments) => cut(arguments),
-        cli::DiskCommand::Snapshot(arguments) => snapshot(arguments),
-        cli::DiskCommand::Arm(arguments) => arm(arguments),
-        cli::DiskCommand::Fault(arguments) => fault(arguments),
-        cli::DiskCommand::Unmount(arguments) => unmount(arguments),
+        cli::DiskCommand::Mount(arguments) => mount_disk(lab, arguments),
+        cli::DiskCommand::Stat(arguments) => print_stat(lab, arguments),
+        cli::DiskCommand::Set(arguments) => set_rates(arguments),
+        cli::DiskCommand::Cut(arguments) => cut_power(arguments),
+        cli::DiskCommand::Snapshot(arguments) => take_snapshot(arguments),
+        cli::DiskCommand::Arm(arguments) => arm_plug(arguments),
+        cli::DiskCommand::Fault(arguments) => inject_fault(arguments),
+        cli::DiskCommand::Unmount(arguments) => unmount_disk(arguments),
     };
     done.map(|()| Exit::Done)
 }
 
-fn connect(mountpoint: &Path) -> Result<DiskControl, CommandFailure> {
+fn connect_control(mountpoint: &Path) -> Result<DiskControl, CommandFailure> {
     Ok(DiskControl::connect(mountpoint)?)
 }
 
-fn mount(lab: &Lab, arguments: &cli::DiskMount) -> Result<(), CommandFailure> {
+fn mount_disk(lab: &Lab, arguments: &cli::DiskMount) -> Result<(), CommandFailure> {
     let options = MountOptions {
         backing: arguments.backing.clone(),
         mountpoint: arguments.mountpoint.clone(),
@@ -53,9 +53,9 @@ fn mount(lab: &Lab, arguments: &cli::DiskMount) -> Result<(), CommandFailure> {
         uncached: arguments.uncached,
     };
     if arguments.foreground {
-        return Ok(daemon::serve(lab.registry.models(), &options, say_mounted)?);
+        return Ok(daemon::serve_disk(lab.registry.models(), &options, say_mounted)?);
     }
-    mount::detach(&disk_daemon::launcher()?, &options)?;
+    mount::mount_detached(&disk_daemon::own_launcher()?, &options)?;
     let at = arguments.mountpoint.display();
     let text = format!("{at} is a disk now; to unmount it: bakeoff disk unmount {at}\n");
     print(&by_own_name(&text))
@@ -68,21 +68,21 @@ fn say_mounted(disk: &MountNote) -> io::Result<()> {
     output.flush()
 }
 
-fn stat(lab: &Lab, arguments: &cli::DiskStat) -> Result<(), CommandFailure> {
-    let stat = connect(&arguments.mountpoint)?.stat()?;
+fn print_stat(lab: &Lab, arguments: &cli::DiskStat) -> Result<(), CommandFailure> {
+    let stat = connect_control(&arguments.mountpoint)?.stat()?;
     if arguments.json {
         let text = serde_json::to_string_pretty(&stat).expect("it is plain data");
         return print(&format!("{text}\n"));
     }
-    print(&table(&stat, lab.registry.models()))
+    print(&format_stat(&stat, lab.registry.models()))
 }
 
-fn set(arguments: &cli::DiskSet) -> Result<(), CommandFailure> {
+fn set_rates(arguments: &cli::DiskSet) -> Result<(), CommandFailure> {
     if arguments.neighbours.is_none() && arguments.timing.is_none() {
         let why = "nothing is to be set: give --neighbours LEVEL, --timing on or off, or both";
         return Err(CommandFailure::new(Exit::Usage, why));
     }
-    let disk = connect(&arguments.mountpoint)?;
+    let disk = connect_control(&arguments.mountpoint)?;
     let mut set = Vec::new();
     if let Some(level) = arguments.neighbours {
         disk.set_neighbours(level)?;
@@ -95,11 +95,11 @@ fn set(arguments: &cli::DiskSet) -> Result<(), CommandFailure> {
     print(&format!("{}: {}\n", arguments.mountpoint.display(), set.join(", ")))
 }
 
-fn cut(arguments: &cli::DiskCut) -> Result<(), CommandFailure> {
-    let disk = connect(&arguments.mountpoint)?;
+fn cut_power(arguments: &cli::DiskCut) -> Result<(), CommandFailure> {
+    let disk = connect_control(&arguments.mountpoint)?;
     let image = match &arguments.image {
         Some(image) => image.clone(),
-        None => beside(&disk.stat()?.backing),
+        None => default_image_folder(&disk.stat()?.backing),
     };
     disk.cut(arguments.keep, arguments.seed, &image).map_err(|error| match error {
         Error::Folder(why) => Error::Folder(format!("{why}; name another: --image DIR")),
@@ -108,19 +108,19 @@ fn cut(arguments: &cli::DiskCut) -> Result<(), CommandFailure> {
     print(&format!("the power is off; what is left is in {}\n", image.display()))
 }
 
-fn snapshot(arguments: &cli::DiskSnapshot) -> Result<(), CommandFailure> {
-    let disk = connect(&arguments.mountpoint)?;
+fn take_snapshot(arguments: &cli::DiskSnapshot) -> Result<(), CommandFailure> {
+    let disk = connect_control(&arguments.mountpoint)?;
     disk.snapshot(arguments.keep, arguments.seed, &arguments.folder)?;
     let folder = arguments.folder.display();
     print(&format!("what a power cut would have left is in {folder}; the disk runs on\n"))
 }
 
-fn arm(arguments: &cli::DiskArm) -> Result<(), CommandFailure> {
+fn arm_plug(arguments: &cli::DiskArm) -> Result<(), CommandFailure> {
     let cli::CutMomentArguments { at_write, at_sync, after_ms } = arguments.moment;
     let trigger = at_write.map(Trigger::Writes).or(at_sync.map(Trigger::Syncs));
     let after = || Trigger::After(Duration::from_millis(after_ms.unwrap_or_default()));
     let trigger = trigger.unwrap_or_else(after);
-    connect(&arguments.mountpoint)?.arm(trigger)?;
+    connect_control(&arguments.mountpoint)?.arm(trigger)?;
     let when = match trigger {
         Trigger::Writes(nth) => format!("within write number {nth} from now"),
         Trigger::Syncs(nth) => format!("within sync number {nth} from now"),
@@ -130,25 +130,23 @@ fn arm(arguments: &cli::DiskArm) -> Result<(), CommandFailure> {
     print(&format!("the power goes {when}\n"))
 }
 
-fn fault(arguments: &cli::DiskFault) -> Result<(), CommandFailure> {
-    let rule = connect(&arguments.mountpoint)?.fault(&arguments.rule)?;
+fn inject_fault(arguments: &cli::DiskFault) -> Result<(), CommandFailure> {
+    let rule = connect_control(&arguments.mountpoint)?.inject_fault(&arguments.rule)?;
     print(&format!("{}\n", rule.describe()))
 }
 
-fn unmount(arguments: &cli::DiskUnmount) -> Result<(), CommandFailure> {
-    mount::unmount(&arguments.mountpoint)?;
+fn unmount_disk(arguments: &cli::DiskUnmount) -> Result<(), CommandFailure> {
+    mount::unmount_disk(&arguments.mountpoint)?;
     print(&format!("{} is unmounted\n", arguments.mountpoint.display()))
 }
 
-/// The folder for a crash image if none is named.
-fn beside(backing: &Path) -> PathBuf {
+fn default_image_folder(backing: &Path) -> PathBuf {
     let mut name = backing.file_name().unwrap_or_default().to_owned();
     name.push("-crash");
     backing.with_file_name(name)
 }
 
-/// What a mounted disk is and has done, for a reader.
-fn table(stat: &Stat, models: &Models) -> String {
+fn format_stat(stat: &Stat, models: &Models) -> String {
     let (device, files, latency) = (&stat.device, &stat.files, &stat.latency);
     let timing = match (stat.off_at_ns, stat.timing) {
         (Some(_), _) => "the power is off",
@@ -173,25 +171,25 @@ fn table(stat: &Stat, models: &Models) -> String {
     row("device", "utilisation", format!("{:.1} %", device.utilisation() * 100.0));
     let queue = format!("{} and {} of neighbours", device.in_queue, device.neighbours_in_queue);
     row("", "in its queue", queue);
-    row("", "reads", flow(device.reads, device.read_bytes));
-    row("", "writes", flow(device.writes, device.write_bytes));
+    row("", "reads", format_flow(device.reads, device.read_bytes));
+    row("", "writes", format_flow(device.writes, device.write_bytes));
     row("", "flushes", device.flushes.to_string());
     row("", "for neighbours", device.neighbour_requests.to_string());
     let all = &files.all;
-    row("files", "host reads", places(&all.host_reads));
-    row("", "host writes", places(&all.host_writes));
-    row("", "device reads", places(&all.device_reads));
-    row("", "device writes", places(&all.device_writes));
+    row("files", "host reads", format_places(&all.host_reads));
+    row("", "host writes", format_places(&all.host_writes));
+    row("", "device reads", format_places(&all.device_reads));
+    row("", "device writes", format_places(&all.device_writes));
     let commits = if files.commits == 1 { "commit" } else { "commits" };
-    row("", "journal", format!("{} in {} {commits}", places(&files.journal), files.commits));
+    row("", "journal", format!("{} in {} {commits}", format_places(&files.journal), files.commits));
     let syncs = [all.full_syncs, all.data_syncs, files.directory_syncs];
     row(
         "",
         "syncs",
         format!("{} fsync, {} fdatasync, {} of folders", syncs[0], syncs[1], syncs[2]),
     );
-    row("latency", "modelled", quantiles(&latency.modelled));
-    row("", "achieved", quantiles(&latency.achieved));
+    row("latency", "modelled", format_quantiles(&latency.modelled));
+    row("", "achieved", format_quantiles(&latency.achieved));
     let error = match latency.slow {
         0 => "nothing took 1 ms or more".to_owned(),
         slow => format!(
@@ -208,17 +206,17 @@ fn table(stat: &Stat, models: &Models) -> String {
     format!("{table}\n")
 }
 
-fn flow(requests: u64, bytes: u64) -> String {
+fn format_flow(requests: u64, bytes: u64) -> String {
     format!("{requests}, {:.1} MB", bytes as f64 / 1e6)
 }
 
-fn places(flow: &Flow) -> String {
+fn format_places(flow: &Flow) -> String {
     let Flow { requests, bytes, sequential } = flow;
-    let random = flow.random();
-    format!("{}, {sequential} sequential, {random} random", self::flow(*requests, *bytes))
+    let random = flow.random_requests();
+    format!("{}, {sequential} sequential, {random} random", self::format_flow(*requests, *bytes))
 }
 
-fn quantiles(quantiles: &Quantiles) -> String {
+fn format_quantiles(quantiles: &Quantiles) -> String {
     if quantiles.count == 0 {
         return "nothing yet".into();
     }

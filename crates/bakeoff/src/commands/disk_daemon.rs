@@ -1,5 +1,4 @@
-//! `bakeoff disk-daemon`: a mounted disk's own process, told on standard input what to mount by whoever
-//! starts it, and answering on standard output.
+//! `bakeoff disk-daemon`: the process of a mounted disk. It reads its settings from standard input.
 
 use std::io;
 
@@ -11,15 +10,13 @@ use crate::Lab;
 use crate::exit::{CommandFailure, Exit};
 use crate::output::say;
 
-/// Mounts what standard input says, and serves it until it is unmounted.
 pub fn run(lab: &Lab) -> Result<Exit, CommandFailure> {
-    sweep()?;
-    daemon::launched(lab.registry.models(), &mut io::stdin().lock(), &mut io::stdout())?;
+    sweep_mounts()?;
+    daemon::run_launched(lab.registry.models(), &mut io::stdin().lock(), &mut io::stdout())?;
     Ok(Exit::Done)
 }
 
-/// This program as such a process.
-pub fn launcher() -> Result<Launcher, CommandFailure> {
+pub fn own_launcher() -> Result<Launcher, CommandFailure> {
     let program = std::env::current_exe().map_err(|error| {
         CommandFailure::new(
             Exit::Failed,
@@ -29,8 +26,7 @@ pub fn launcher() -> Result<Launcher, CommandFailure> {
     Ok(Launcher { program, arguments: vec!["disk-daemon".into()] })
 }
 
-/// Removes what killed daemons left.
-pub fn sweep() -> Result<(), CommandFailure> {
+pub fn sweep_mounts() -> Result<(), CommandFailure> {
     let swept = registry::sweep().map_err(|error| {
         CommandFailure::new(Exit::Failed, format!("the notes of mounts can't be read: {error}"))
     })?;

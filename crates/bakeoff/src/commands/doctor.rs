@@ -1,6 +1,6 @@
-//! `bakeoff doctor`: tries what this machine can run, and says what to do about the rest.
+//! `bakeoff doctor`: tries what this machine can run, and says how to repair the rest.
 
-mod repeated;
+mod spread;
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -15,48 +15,50 @@ use bakeoff_engines::{
 };
 
 use bakeoff_lab::Registry;
-use bakeoff_results::visible;
+use bakeoff_results::escape_unseen;
 use bakeoff_workloads::{COLLECTIONS, Collection, RowsFile};
 
-use self::repeated::{Spread, two_digits};
+use self::spread::{Spread, two_digits};
 use super::disk_daemon;
 
 use crate::Lab;
 use crate::cli;
 use crate::exit::{CommandFailure, Exit};
-use crate::output::{by_own_name, plain, print};
+use crate::output::{by_own_name, plain_message, print};
 
-/// Strict commits that are timed for each engine.
 const COMMITS: usize = 20;
-/// How often a stream is measured alone, and for how long: so long that a slow disk answers in each.
+/// How often a stream is measured alone, and for how long: long enough for answers of a slow disk.
 const STREAMS: usize = 3;
 const STREAM: Duration = Duration::from_millis(300);
-/// Bytes that a run at the smallest scale wants free.
+/// Bytes that a run at the smallest scale needs.
 const ROOM: u64 = 2 << 30;
 
-/// Looks at the machine and the folder; says what is missing and what brings it.
 pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, CommandFailure> {
-    bakeoff_trust::holder(&arguments.dir).map_err(|error| {
+    bakeoff_folders::trust::holder(&arguments.dir).map_err(|error| {
         CommandFailure::new(Exit::Folder, format!("no run folder can be made: {error}"))
     })?;
     let mut folder = tempfile::Builder::new();
-    // A server that runs as another user has to get through.
+    // A server that runs as another user must be able to enter.
     folder.prefix("bakeoff-doctor-").permissions(Permissions::from_mode(0o711));
     let folder = folder.tempdir_in(&arguments.dir);
     let folder = folder.map_err(|error| {
         let message = format!(
             "no run folder can be made in {}: {}; name a folder you may write: bakeoff doctor DIR",
             arguments.dir.display(),
-            plain(&error)
+            plain_message(&error)
         );
         CommandFailure::new(Exit::Folder, message)
     })?;
     let mut found = DoctorFindings::default();
-    found.ask("What is this machine?")?;
-    found.say(Needed::Yes, "machine", machine(folder.path()))?;
-    found.say(Needed::Yes, "settings of the machine", settings(folder.path()))?;
-    found.say(Needed::Yes, "room", room(folder.path()))?;
-    found.ask("Which engines can be compared?")?;
+    found.print_question("What is this machine?")?;
+    found.print_finding(Needed::Yes, "machine", check_machine(folder.path()))?;
+    found.print_finding(
+        Needed::Yes,
+        "settings of the machine",
+        describe_settings(folder.path()),
+    )?;
+    found.print_finding(Needed::Yes, "room", check_room(folder.path()))?;
+    found.print_question("Which engines can be compared?")?;
     let mut timed = false;
     for engine in lab.registry.engines() {
         let about = engine.about();
@@ -64,7 +66,7 @@ pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, CommandFailure> {
         let place = folder.path().join(about.name.replace(':', "-"));
         let tried = try_engine(engine, &place);
         timed |= tried.is_ok();
-        found.say(needed, &format!("engine {}", about.name), tried)?;
+        found.print_finding(needed, &format!("engine {}", about.name), tried)?;
     }
     if timed {
         print(&by_own_name(
@@ -73,28 +75,31 @@ pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, CommandFailure> {
         ))?;
     }
     for collection in &COLLECTIONS {
-        found.say(Needed::No, &format!("text {}", collection.name), text(collection))?;
+        found.print_finding(
+            Needed::No,
+            &format!("text {}", collection.name),
+            check_text(collection),
+        )?;
     }
     let pages = bakeoff_lab::targets::tables::try_php(lab.registry.engines());
-    found.say(Needed::No, "nginx and php-fpm, for pages (server=php)", pages)?;
-    found.ask("Can a disk be chosen, shared with other load, and its plug be pulled?")?;
-    found.say(Needed::No, "virtual disks", try_disk(folder.path()))?;
-    // On the machine's own disk: a virtual one has them in its own queue.
-    found.say(Needed::No, "neighbours", try_neighbours(folder.path()))?;
-    found.ask("Can memory and processors be limited?")?;
-    found.say(Needed::No, "memory limits", bakeoff_lab::try_memory_limit())?;
-    found.say(Needed::No, "processor limits", bakeoff_lab::try_cpu_limit())?;
+    found.print_finding(Needed::No, "nginx and php-fpm, for pages (server=php)", pages)?;
+    found
+        .print_question("Can a disk be chosen, shared with other load, and its plug be pulled?")?;
+    found.print_finding(Needed::No, "virtual disks", try_disk(folder.path()))?;
+    // On the machine's own disk; a virtual disk has neighbours in its own queue.
+    found.print_finding(Needed::No, "neighbours", try_neighbours(folder.path()))?;
+    found.print_question("Can memory and processors be limited?")?;
+    found.print_finding(Needed::No, "memory limits", bakeoff_lab::try_memory_limit())?;
+    found.print_finding(Needed::No, "processor limits", bakeoff_lab::try_cpu_limit())?;
     found.conclude(&lab.registry)
 }
 
-/// Whether `bakeoff run redmine --quick` needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Needed {
     Yes,
     No,
 }
 
-/// What is missing so far.
 #[derive(Default)]
 struct DoctorFindings {
     asked: bool,
@@ -103,13 +108,12 @@ struct DoctorFindings {
 }
 
 impl DoctorFindings {
-    /// Prints the question that the findings after it answer.
-    fn ask(&mut self, question: &str) -> Result<(), CommandFailure> {
+    fn print_question(&mut self, question: &str) -> Result<(), CommandFailure> {
         let before = if std::mem::replace(&mut self.asked, true) { "\n" } else { "" };
         print(&format!("{before}{question}\n"))
     }
 
-    fn say(
+    fn print_finding(
         &mut self,
         needed: Needed,
         what: &str,
@@ -136,9 +140,9 @@ impl DoctorFindings {
             return Ok(Exit::Failed);
         }
         if !self.other.is_empty() {
-            // Of engines, servers alone are not needed.
+            // Only the server engines are optional.
             let server = self.other.iter().any(|what| what.starts_with("engine "));
-            let brings = if server { servers(registry) } else { String::new() };
+            let brings = if server { servers_advice(registry) } else { String::new() };
             print(&by_own_name(&format!(
                 "\n`bakeoff run redmine --quick` can run here without what is missing.{brings}\n"
             )))?;
@@ -151,8 +155,7 @@ impl DoctorFindings {
     }
 }
 
-/// What brings every server.
-fn servers(registry: &Registry) -> String {
+fn servers_advice(registry: &Registry) -> String {
     let mut packages: Vec<&str> = Vec::new();
     for engine in registry.engines() {
         for package in engine.about().packages {
@@ -164,7 +167,7 @@ fn servers(registry: &Registry) -> String {
     format!(" To install all servers on Debian: apt-get install {}", packages.join(" "))
 }
 
-fn machine(folder: &Path) -> Result<String, String> {
+fn check_machine(folder: &Path) -> Result<String, String> {
     let machine = bakeoff_lab::describe_machine(folder).map_err(|error| error.to_string())?;
     Ok(format!(
         "{} processors ({}), {} MB of memory, {} on {}, {} {}",
@@ -178,27 +181,30 @@ fn machine(folder: &Path) -> Result<String, String> {
     ))
 }
 
-/// What of the machine's settings figures may depend on, and a run records.
-fn settings(folder: &Path) -> Result<String, String> {
+/// Settings of the machine that figures may depend on, and that a run records.
+fn describe_settings(folder: &Path) -> Result<String, String> {
     let machine = bakeoff_lab::describe_machine(folder).map_err(|error| error.to_string())?;
     let settings = machine.settings().into_iter();
     let told: Vec<String> = settings.map(|(what, value)| format!("{what} {value}")).collect();
     let told = if told.is_empty() { "none are told".to_owned() } else { told.join("; ") };
-    Ok(visible(&told).into_owned())
+    Ok(escape_unseen(&told).into_owned())
 }
 
-/// What real text there is for rows.
-fn text(collection: &Collection) -> Result<String, String> {
+fn check_text(collection: &Collection) -> Result<String, String> {
     const USE: &str = "real text, which the rows of text-oltp are made of";
     if !collection.is_installed() {
-        return Err(format!("{USE} (without it, of made-up text): {}", collection.install()));
+        return Err(format!(
+            "{USE} (without it, of made-up text): {}",
+            collection.install_command()
+        ));
     }
     let file = RowsFile::survey(Path::new(collection.path)).map_err(|error| error.to_string())?;
     Ok(format!("{USE}: {}", file.describe(&[])))
 }
 
-fn room(folder: &Path) -> Result<String, String> {
-    let free = bakeoff_lab::machine::accounts::free(folder).map_err(|error| error.to_string())?;
+fn check_room(folder: &Path) -> Result<String, String> {
+    let free =
+        bakeoff_lab::machine::accounts::free_bytes(folder).map_err(|error| error.to_string())?;
     let text = format!("{} MB free for run folders", free / 1_000_000);
     if free < ROOM {
         return Err(format!("{text}, {} MB are wanted", ROOM / 1_000_000));
@@ -206,7 +212,6 @@ fn room(folder: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// Opens the engine and times strict commits.
 fn try_engine(engine: &dyn Engine, place: &Path) -> Result<String, String> {
     engine.available()?;
     let try_it = || -> bakeoff_engines::Result<Vec<f64>> {
@@ -231,8 +236,8 @@ fn try_engine(engine: &dyn Engine, place: &Path) -> Result<String, String> {
     let seconds = try_it().map_err(|error| error.to_string())?;
     let each = Spread::from_values(seconds).ok_or("no commit was timed")?;
     let (each, unit) = match each.median < 100e-6 {
-        true => (each.times(1e6), "µs"),
-        false => (each.times(1e3), "ms"),
+        true => (each.scale_by(1e6), "µs"),
+        false => (each.scale_by(1e3), "ms"),
     };
     let [median, low, high] = each.in_digits();
     let promises = engine.about().promises;
@@ -245,10 +250,9 @@ fn try_engine(engine: &dyn Engine, place: &Path) -> Result<String, String> {
     ))
 }
 
-/// Mounts a disk, writes to it and reads it again.
 fn try_disk(folder: &Path) -> Result<String, String> {
     let [backing, mountpoint] = ["backing", "disk"].map(|name| folder.join(name));
-    let launcher = disk_daemon::launcher().map_err(|failure| failure.message)?;
+    let launcher = disk_daemon::own_launcher().map_err(|failure| failure.message)?;
     for folder in [&backing, &mountpoint] {
         std::fs::create_dir(folder).map_err(|error| error.to_string())?;
     }

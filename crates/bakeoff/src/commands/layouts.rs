@@ -1,4 +1,5 @@
-//! `bakeoff layouts`: the commands that make arrays of disks worth comparing. None of them is run.
+//! `bakeoff layouts`: prints the commands that make arrays of disks worth comparing. None of them
+//! is run.
 
 mod arrays;
 pub(super) mod contents;
@@ -10,7 +11,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use bakeoff_devices::size::size_of;
-use bakeoff_results::visible;
+use bakeoff_results::escape_unseen;
 
 use crate::cli;
 use crate::exit::{CommandFailure, Exit};
@@ -18,15 +19,11 @@ use crate::output::{by_own_name, print, say};
 
 use self::state::DiskStates;
 
-/// Bytes of a block of ext4, as `mkfs.ext4` makes it.
 const BLOCK: u64 = 4 << 10;
-/// Chunks that md takes, in bytes.
 const CHUNKS: std::ops::RangeInclusive<u64> = 4 << 10..=64 << 20;
-/// Where file systems are mounted to be measured.
 const POINT: &str = "/mnt";
 
-/// What md does with a new array before it can be measured. Sources: md(4) on resyncs, mdadm(8) on `--wait` and
-/// `--assume-clean`.
+/// A new array copies first. Sources: md(4) on resyncs, mdadm(8) on `--wait` and `--assume-clean`.
 const FIRST_COPY: &str = "
 A new array copies each first copy onto its second one, for hours if the disks are large. What is measured meanwhile
 is an array that is being rebuilt: measure when `mdadm --wait` has come back (/proc/mdstat shows how far it is).
@@ -36,16 +33,21 @@ written since, which each check of the array counts as an error; and blocks that
 faster than others.
 ";
 
-/// Prints the layouts, unless a disk is in use or none; where the disks hold what would be lost, the exit code says so.
+/// Prints no commands if a disk is in use or is no disk. The exit code says if data would be lost.
 pub fn run(arguments: &cli::Layouts) -> Result<Exit, CommandFailure> {
     let wrong = |why: String| CommandFailure::new(Exit::Usage, why);
-    let devices = devices::read(&arguments.devices).map_err(wrong)?;
-    let chunk = chunk(&arguments.chunk).map_err(wrong)?;
+    let devices = devices::read_devices(&arguments.devices).map_err(wrong)?;
+    let chunk = parse_chunk(&arguments.chunk).map_err(wrong)?;
     let states = DiskStates::from_disks(&devices);
-    if let Some(why) = states.refusal() {
+    if let Some(why) = states.refuse_in_use() {
         return Err(wrong(why));
     }
-    print(&by_own_name(&visible(&describe(&devices, chunk, &states, &arrays::taken()))))?;
+    print(&by_own_name(&escape_unseen(&describe_layouts(
+        &devices,
+        chunk,
+        &states,
+        &arrays::taken_names(),
+    ))))?;
     if states.hold_something() {
         say(
             "error: not all of these disks are empty (see the comments above the commands); the commands destroy \
@@ -56,8 +58,7 @@ pub fn run(arguments: &cli::Layouts) -> Result<Exit, CommandFailure> {
     Ok(Exit::Done)
 }
 
-/// Bytes of a chunk.
-fn chunk(text: &str) -> Result<u64, String> {
+fn parse_chunk(text: &str) -> Result<u64, String> {
     let bytes = size_of(&text.to_ascii_uppercase());
     let valid = |bytes: &u64| bytes.is_power_of_two() && CHUNKS.contains(bytes);
     bytes.filter(valid).ok_or_else(|| {
@@ -65,8 +66,8 @@ fn chunk(text: &str) -> Result<u64, String> {
     })
 }
 
-/// All layouts of some devices that are in these states, by arrays whose names are not among those that are taken.
-fn describe(
+/// All layouts of these devices. The arrays get names that are not among `taken`.
+fn describe_layouts(
     devices: &[String],
     chunk: u64,
     states: &DiskStates,
@@ -75,7 +76,7 @@ fn describe(
     let mut text = format!(
         "# Nothing of this is run. Each of these layouts destroys what is on its disks ({}).\n{}",
         devices.join(" "),
-        states.comments()
+        states.to_comments()
     );
     if let Some(left_over) = left_over(devices) {
         let _ = writeln!(
@@ -84,11 +85,10 @@ fn describe(
              disk, or leave this one out"
         );
     }
-    // The largest array is over so many mirrors at most.
-    let arrays = arrays::free(devices.len() / 2 + 1, taken);
-    let layouts = layouts(devices, chunk, &arrays);
+    let arrays = arrays::free_devices(devices.len() / 2 + 1, taken);
+    let layouts = choose_layouts(devices, chunk, &arrays);
     for layout in &layouts {
-        text += &layout.describe();
+        text += &layout.to_script();
     }
     if devices.len() > 1 {
         text += FIRST_COPY;
@@ -104,31 +104,26 @@ fn describe(
     text
 }
 
-/// One layout.
 #[derive(Debug, PartialEq)]
 struct StorageLayout {
     title: String,
-    /// The folder of the run that measures it.
     name: String,
-    /// The device that has the file system.
     device: String,
-    /// Disks bought for the space of one.
+    /// How many disks are bought for the space of one.
     price: u32,
-    /// Which failures it survives.
     survives: String,
-    /// What makes it: each only if the one before it went well.
+    /// The commands that make it: each runs only if the one before succeeded.
     commands: Vec<String>,
-    /// What takes it away again, so that the next one can be made.
+    /// The command that removes it, so that the next one can be made.
     undo: String,
-    /// The same as a modelled disk, where there is one.
     model: String,
 }
 
 impl StorageLayout {
-    fn describe(&self) -> String {
+    fn to_script(&self) -> String {
         let Self { title, name, device, price, survives, commands, undo, model } = self;
         let disks = if *price == 1 { "disk" } else { "disks" };
-        // In a shell they are one command, so that one that fails is the last.
+        // In a shell they are one command, so nothing runs after one that fails.
         let commands = commands.join(" &&\n  ");
         format!(
             "\n{title}\n  costs {price} {disks} for the space of one; {survives}\n  {commands}\n  measure it, on \
@@ -139,14 +134,14 @@ impl StorageLayout {
     }
 }
 
-/// The layouts worth comparing: one disk, then arrays of 2, 4, 8 and so on, and of all. The first of the devices for
-/// arrays has the file system, and mirrors below it are the others.
-fn layouts(devices: &[String], chunk: u64, arrays: &[String]) -> Vec<StorageLayout> {
+/// The layouts worth comparing: one disk, then arrays of 2, 4, 8 and so on, and of all. `arrays[0]`
+/// has the file system; the others are mirrors below it.
+fn choose_layouts(devices: &[String], chunk: u64, arrays: &[String]) -> Vec<StorageLayout> {
     let all = in_arrays(devices);
     let doubled = std::iter::successors(Some(2), |number| Some(number * 2));
     let mut numbers: Vec<usize> = doubled.take_while(|number| *number < all).skip(1).collect();
     numbers.extend((all > 0).then_some(all));
-    let mut layouts = vec![single(&devices[0])];
+    let mut layouts = vec![single_disk(&devices[0])];
     for number in numbers {
         let devices = &devices[..number];
         layouts.push(in_one_step(devices, chunk, CopyPlacement::Near, &arrays[0]));
@@ -158,27 +153,23 @@ fn layouts(devices: &[String], chunk: u64, arrays: &[String]) -> Vec<StorageLayo
     layouts
 }
 
-/// How many of some devices are in the largest array.
 fn in_arrays(devices: &[String]) -> usize {
     devices.len() - devices.len() % 2
 }
 
-/// The device that no array has, if there are arrays.
 fn left_over(devices: &[String]) -> Option<&String> {
     devices[in_arrays(devices)..].first().filter(|_| devices.len() > 1)
 }
 
-/// How the copies of an array lie.
 #[derive(Clone, Copy, PartialEq)]
 enum CopyPlacement {
     Near,
     Far,
 }
 
-/// What takes a layout away again: the file system, then array by array what md wrote on the devices below. The first
-/// layer has the file system, the last one are the disks. (`--stop --scan` would stop all arrays.) `mkfs.ext4` asks
-/// before it makes a file system where another one was, so that nothing is left of that one. Source: wipefs(8).
-fn undo(layers: &[&str]) -> String {
+/// Removes the file system, then md's metadata on each layer; the last layer is the disks. `--stop
+/// --scan` would stop all arrays, and `mkfs.ext4` asks before it overwrites. Source: wipefs(8).
+fn undo_script(layers: &[&str]) -> String {
     let mut steps = vec![format!("umount {POINT}"), format!("wipefs -a {}", layers[0])];
     for layer in layers.windows(2) {
         steps.push(format!("mdadm --stop {}", layer[0]));
@@ -187,7 +178,7 @@ fn undo(layers: &[&str]) -> String {
     steps.join(" && ")
 }
 
-fn single(device: &str) -> StorageLayout {
+fn single_disk(device: &str) -> StorageLayout {
     StorageLayout {
         title: "One disk".into(),
         name: "one-disk".into(),
@@ -195,7 +186,7 @@ fn single(device: &str) -> StorageLayout {
         price: 1,
         survives: "survives no failure".into(),
         commands: vec![format!("mkfs.ext4 {device}")],
-        undo: undo(&[device]),
+        undo: undo_script(&[device]),
         model: "MODEL".into(),
     }
 }
@@ -221,9 +212,9 @@ fn in_one_step(
         name: format!("raid10-{number}-{name}"),
         device: array.to_owned(),
         price: 2,
-        survives: survives(number, copies),
-        commands: vec![create, mkfs(number, chunk, array), wait(array)],
-        undo: undo(&[array, &devices.join(" ")]),
+        survives: describe_survival(number, copies),
+        commands: vec![create, mkfs_command(number, chunk, array), wait_script(array)],
+        undo: undo_script(&[array, &devices.join(" ")]),
         model: with_chunk(model, chunk),
     }
 }
@@ -231,7 +222,7 @@ fn in_one_step(
 fn stripe_over_mirrors(devices: &[String], chunk: u64, arrays: &[String]) -> StorageLayout {
     let number = devices.len();
     let (array, mirrors) = (arrays[0].as_str(), &arrays[1..=number / 2]);
-    // Without a form of its superblock named, mdadm asks before it makes a mirror. Source: mdadm(8).
+    // Without a named superblock format, mdadm asks before it makes a mirror. Source: mdadm(8).
     let mirror = |(mirror, pair): (&String, &[String])| {
         format!(
             "mdadm --create {mirror} --level=1 --metadata=1.2 --raid-devices=2 {}",
@@ -244,34 +235,32 @@ fn stripe_over_mirrors(devices: &[String], chunk: u64, arrays: &[String]) -> Sto
         "mdadm --create {array} --level=0 --chunk={}K --raid-devices={number_of_mirrors} {mirrors}",
         chunk >> 10
     ));
-    commands.push(mkfs(number, chunk, array));
-    commands.push(wait(&mirrors));
+    commands.push(mkfs_command(number, chunk, array));
+    commands.push(wait_script(&mirrors));
     StorageLayout {
         title: format!("RAID-10 of {number}, a stripe over {number_of_mirrors} mirrors"),
         name: format!("raid10-{number}-stripe"),
         device: array.to_owned(),
         price: 2,
-        survives: survives(number, CopyPlacement::Near),
+        survives: describe_survival(number, CopyPlacement::Near),
         commands,
         // The stripe goes first: it uses the mirrors.
-        undo: undo(&[array, &mirrors, &devices.join(" ")]),
+        undo: undo_script(&[array, &mirrors, &devices.join(" ")]),
         model: with_chunk(format!("raid10:{number}×MODEL"), chunk),
     }
 }
 
-/// What comes back when arrays have made their copies.
-fn wait(arrays: &str) -> String {
+fn wait_script(arrays: &str) -> String {
     format!("mdadm --wait {arrays}")
 }
 
-/// The file system on an array, told where chunks and stripes begin.
-fn mkfs(number: usize, chunk: u64, array: &str) -> String {
+/// Tells the file system where chunks and stripes begin.
+fn mkfs_command(number: usize, chunk: u64, array: &str) -> String {
     let stride = chunk / BLOCK;
     let width = stride * number as u64 / 2;
     format!("mkfs.ext4 -E stride={stride},stripe_width={width} {array}")
 }
 
-/// A model with a chunk that is not the model's own.
 fn with_chunk(model: String, chunk: u64) -> String {
     if chunk == bakeoff_devices::device::raid::CHUNK {
         return model;
@@ -279,9 +268,9 @@ fn with_chunk(model: String, chunk: u64) -> String {
     format!("{model}/chunk={chunk}")
 }
 
-/// Which failed disks an array survives. Copies that are near lie on a disk and its partner; those that are
-/// far on a disk and the two beside it, the first and the last being neighbours, too.
-fn survives(number: usize, copies: CopyPlacement) -> String {
+/// Near copies lie on a disk and its partner, far copies on a disk and its two neighbours in a
+/// ring.
+fn describe_survival(number: usize, copies: CopyPlacement) -> String {
     let others = number - 1;
     if others == 1 {
         return "survives either disk's failure".into();
@@ -310,7 +299,11 @@ mod tests {
     /// The layouts of so many disks where these names are taken.
     fn layouts_of(number: u8, chunk: u64, taken: &[&str]) -> Vec<StorageLayout> {
         let taken: BTreeSet<String> = taken.iter().map(|name| (*name).to_owned()).collect();
-        layouts(&of(number), chunk, &arrays::free(usize::from(number) / 2 + 1, &taken))
+        choose_layouts(
+            &of(number),
+            chunk,
+            &arrays::free_devices(usize::from(number) / 2 + 1, &taken),
+        )
     }
 
     fn titles(number: u8) -> Vec<String> {
@@ -337,7 +330,7 @@ mod tests {
     #[test]
     fn a_disk_that_no_array_has_is_named_and_new_arrays_are_waited_for() {
         let none = BTreeSet::new();
-        let told = |number| describe(&of(number), 512 << 10, &DiskStates::default(), &none);
+        let told = |number| describe_layouts(&of(number), 512 << 10, &DiskStates::default(), &none);
         let line = "# LEFT OVER: /dev/xvdi is in none of these arrays";
         assert!(told(3).contains(line), "{}", told(3));
         for (number, has_arrays) in [(1, false), (2, true), (4, true)] {
@@ -393,7 +386,7 @@ mod tests {
     fn a_command_that_fails_is_the_last_and_each_layout_is_measured_into_a_folder_of_its_own() {
         let all = layouts_of(4, 512 << 10, &[]);
         for layout in &all {
-            let (described, last) = (layout.describe(), layout.commands.len() - 1);
+            let (described, last) = (layout.to_script(), layout.commands.len() - 1);
             for (at, command) in layout.commands.iter().enumerate() {
                 let end = if at < last { " &&\n" } else { "\n" };
                 assert!(described.contains(&format!("\n  {command}{end}")), "{described}");
@@ -405,7 +398,7 @@ mod tests {
         let names: Vec<&str> = all.iter().map(|layout| layout.name.as_str()).collect();
         assert_eq!(names, ["one-disk", "raid10-4-near", "raid10-4-stripe", "raid10-4-far"]);
         let none = BTreeSet::new();
-        let told = |number| describe(&of(number), 512 << 10, &DiskStates::default(), &none);
+        let told = |number| describe_layouts(&of(number), 512 << 10, &DiskStates::default(), &none);
         assert!(told(4).ends_with("\n  bakeoff compare one-disk raid10-4-near\n"), "{}", told(4));
         assert!(!told(1).contains("bakeoff compare"), "{}", told(1));
     }
@@ -417,18 +410,18 @@ mod tests {
             for (copies, fatal) in [(CopyPlacement::Near, number / 2), (CopyPlacement::Far, number)]
             {
                 let share = 100 * (pairs - fatal) / pairs;
-                let said = survives(number, copies);
+                let said = describe_survival(number, copies);
                 assert!(said.contains(&format!(" {share} in 100")), "{number}: {said}, {share}");
             }
         }
-        assert_eq!(survives(2, CopyPlacement::Far), "survives either disk's failure");
+        assert_eq!(describe_survival(2, CopyPlacement::Far), "survives either disk's failure");
     }
 
     #[test]
     fn chunks_are_powers_of_two_that_md_takes() {
-        assert_eq!((chunk("512k"), chunk("64M")), (Ok(512 << 10), Ok(64 << 20)));
+        assert_eq!((parse_chunk("512k"), parse_chunk("64M")), (Ok(512 << 10), Ok(64 << 20)));
         for wrong in ["", "2K", "96K", "128M", "big"] {
-            assert!(chunk(wrong).is_err(), "{wrong}");
+            assert!(parse_chunk(wrong).is_err(), "{wrong}");
         }
     }
 }

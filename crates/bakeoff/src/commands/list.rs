@@ -1,4 +1,4 @@
-//! `bakeoff list`: what there is to choose from.
+//! `bakeoff list`: prints the engines, workloads, factors and other names to choose from.
 
 mod settings;
 
@@ -6,28 +6,29 @@ use bakeoff_engines::EngineHome;
 use bakeoff_experiment::{
     Declared, Experiment, Factor, FlagOverrides, HOST, Vocabulary, WorkloadNames,
 };
-use bakeoff_lab::{Possible, Registry, RunEstimate};
+use bakeoff_lab::{Plan, Registry, RunEstimate};
+use bakeoff_load::ARRIVALS;
 use clap::ValueEnum;
 use comfy_table::{ColumnConstraint, ContentArrangement, Row, Table, Width, presets};
 
-use super::plan::rounded;
+use super::plan::round_seconds;
 use crate::Lab;
 use crate::cli::{self, ListTopic};
 use crate::exit::{CommandFailure, Exit};
-use crate::output::{by_own_name, print, table_width, wrapped};
-use crate::progress::span;
+use crate::output::{by_own_name, print, table_width, wrap_text};
+use crate::progress::format_span;
 
-/// Prints one list whole, or the names of all, by question.
+/// Prints one list in full, or the names of all lists, by question.
 pub fn run(lab: &Lab, arguments: &cli::ListArguments) -> Result<Exit, CommandFailure> {
     match arguments.what {
-        Some(what) => print(&list(&lab.registry, what, table_width()))?,
-        None => print(&by_own_name(&names(&lab.registry)))?,
+        Some(what) => print(&build_list(&lab.registry, what, table_width()))?,
+        None => print(&by_own_name(&list_names(&lab.registry)))?,
     }
     Ok(Exit::Done)
 }
 
-/// The names of all that there is, below the question that each list answers.
-fn names(registry: &Registry) -> String {
+/// The names of all lists, below the question that each list answers.
+fn list_names(registry: &Registry) -> String {
     let part = |what: &ListTopic| {
         let question = match what {
             ListTopic::Presets => "What can be run as it is?",
@@ -40,12 +41,11 @@ fn names(registry: &Registry) -> String {
             ListTopic::Factors => "What else can be varied?",
         };
         let name = what.to_possible_value().map_or_else(String::new, |it| it.get_name().to_owned());
-        format!("{question} More: bakeoff list {name}\n{}", lines(&names_of(registry, *what)))
+        format!("{question} More: bakeoff list {name}\n{}", wrap_names(&names_of(registry, *what)))
     };
     ListTopic::value_variants().iter().map(part).collect::<Vec<_>>().join("\n")
 }
 
-/// The names of one list.
 fn names_of(registry: &Registry, what: ListTopic) -> Vec<String> {
     let vocabulary = registry.vocabulary();
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
@@ -56,19 +56,21 @@ fn names_of(registry: &Registry, what: ListTopic) -> Vec<String> {
             let urls = bakeoff_engines::urls::KINDS.iter().map(|(scheme, _)| format!("{scheme}…"));
             engines.chain(urls).collect()
         }
-        ListTopic::Settings => settings::engines(registry),
+        ListTopic::Settings => settings::engines_with_settings(registry),
         ListTopic::Workloads => {
             vocabulary.workloads.iter().map(|it| (*it.name).to_owned()).collect()
         }
         ListTopic::Disks => {
-            let models = registry.models().listed().into_iter().map(|it| it.name);
+            let models = registry.models().list_models().into_iter().map(|it| it.name);
             std::iter::once(HOST.to_owned()).chain(models).collect()
         }
-        ListTopic::Arrivals => owned(registry.arrivals().iter().map(|it| it.name).collect()),
+        ListTopic::Arrivals => owned(ARRIVALS.iter().map(|it| it.name).collect()),
         ListTopic::Planners => owned(registry.planners().iter().map(|it| it.name).collect()),
         ListTopic::Factors => {
             let mut all: Vec<String> = Vec::new();
-            for factor in described(&vocabulary).into_iter().chain(vocabulary.options(None)) {
+            for factor in
+                described_factors(&vocabulary).into_iter().chain(vocabulary.option_factors(None))
+            {
                 if all.iter().all(|known| known != factor.name()) {
                     all.push(factor.name().to_owned());
                 }
@@ -78,8 +80,7 @@ fn names_of(registry: &Registry, what: ListTopic) -> Vec<String> {
     }
 }
 
-/// Names with commas between them, in lines that have room.
-fn lines(names: &[String]) -> String {
+fn wrap_names(names: &[String]) -> String {
     let mut lines = vec![String::new()];
     for (number, name) in names.iter().enumerate() {
         let comma = if number + 1 < names.len() { "," } else { "" };
@@ -95,36 +96,33 @@ fn lines(names: &[String]) -> String {
     lines.into_iter().map(|line| format!("{INDENT}{line}\n")).collect()
 }
 
-/// What stands before a line of names.
 const INDENT: &str = "  ";
 
-/// What stands before a line of an entry, and before the lines that go on with it.
+/// Indents of an entry's first line, and of its further lines.
 const INDENTS: [&str; 2] = ["  ", "      "];
 
-/// One list, in lines of so many columns.
-fn list(registry: &Registry, what: ListTopic, width: usize) -> String {
+fn build_list(registry: &Registry, what: ListTopic, width: usize) -> String {
     match table_of(registry, what) {
-        Some(table) => set(table, width),
-        None => settings::text(registry, width),
+        Some(table) => format_table(table, width),
+        None => settings::format_settings(registry, width),
     }
 }
 
-/// A list as a table; `None` of what is none.
 fn table_of(registry: &Registry, what: ListTopic) -> Option<Table> {
     let vocabulary = registry.vocabulary();
     Some(match what {
         ListTopic::Settings => return None,
         ListTopic::Presets => presets_table(registry, &vocabulary),
-        ListTopic::Engines => engines(registry),
-        ListTopic::Workloads => workloads(registry),
-        ListTopic::Disks => disks(registry),
-        ListTopic::Arrivals => arrivals(registry),
-        ListTopic::Planners => planners(registry),
-        ListTopic::Factors => factors(&vocabulary),
+        ListTopic::Engines => engines_table(registry),
+        ListTopic::Workloads => workloads_table(registry),
+        ListTopic::Disks => disks_table(registry),
+        ListTopic::Arrivals => arrivals_table(),
+        ListTopic::Planners => planners_table(registry),
+        ListTopic::Factors => factors_table(&vocabulary),
     })
 }
 
-fn table(header: &[&str]) -> Table {
+fn new_table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
     table.set_content_arrangement(ContentArrangement::Dynamic);
@@ -132,9 +130,8 @@ fn table(header: &[&str]) -> Table {
     table
 }
 
-/// A table in so many columns, in which no word is broken; entries below each other where its words have no room
-/// beside each other.
-fn set(mut table: Table, width: usize) -> String {
+/// Breaks no word. If the words have no room beside each other, entries stand below each other.
+fn format_table(mut table: Table, width: usize) -> String {
     let cells = |row: &Row| row.cell_iter().map(|cell| cell.content()).collect::<Vec<String>>();
     let header = table.header().map(cells).unwrap_or_default();
     let rows: Vec<Vec<String>> = table.row_iter().map(cells).collect();
@@ -145,7 +142,7 @@ fn set(mut table: Table, width: usize) -> String {
     };
     let least: Vec<usize> = (0..header.len()).map(least).collect();
     if least.iter().sum::<usize>() > width {
-        return rows.iter().map(|row| entry(&header, row, width)).collect();
+        return rows.iter().map(|row| format_entry(&header, row, width)).collect();
     }
     for (column, least) in table.column_iter_mut().zip(least) {
         column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least as u16)));
@@ -154,13 +151,12 @@ fn set(mut table: Table, width: usize) -> String {
     format!("{table}\n")
 }
 
-/// What a table has around each cell.
 const AROUND: usize = 2;
 
-/// A row in lines: its name, and below it each cell behind its heading. A row without a name goes on with the one
-/// above.
-fn entry(header: &[String], row: &[String], width: usize) -> String {
-    let line = |text: &str, indents| wrapped(&text.replace('\n', "; "), indents, width);
+/// Makes lines of a row: its name, and below it each cell with its heading. A row without a name
+/// continues the one above.
+fn format_entry(header: &[String], row: &[String], width: usize) -> String {
+    let line = |text: &str, indents| wrap_text(&text.replace('\n', "; "), indents, width);
     let [name, kind, rest @ ..] = row else { return row.concat() + "\n" };
     let filled = || rest.iter().filter(|text| !text.is_empty());
     if name.is_empty() {
@@ -179,17 +175,18 @@ fn entry(header: &[String], row: &[String], width: usize) -> String {
 }
 
 fn presets_table(registry: &Registry, vocabulary: &Vocabulary) -> Table {
-    let mut table = table(&["preset", "what it asks", "takes about", "with --quick"]);
+    let mut table = new_table(&["preset", "what it asks", "takes about", "with --quick"]);
     for preset in &vocabulary.presets {
         let load = |quick| {
             let changes = FlagOverrides { quick, ..FlagOverrides::default() };
             Experiment::load(preset.name, &changes, vocabulary)
         };
         let takes = |experiment: &Experiment| {
-            let possible = Possible::from_experiment(registry, experiment);
-            span(rounded(RunEstimate::on_files(registry, experiment, &possible).total_s()))
+            let plan = Plan::from_experiment(registry, experiment);
+            format_span(round_seconds(RunEstimate::on_files(&plan).total_s()))
         };
-        let title = load(false).map_or_else(|error| error.to_string(), |it| registry.title(&it));
+        let title =
+            load(false).map_or_else(|error| error.to_string(), |it| registry.experiment_title(&it));
         let [whole, quick] =
             [false, true].map(|quick| load(quick).map_or_else(|_| String::new(), |it| takes(&it)));
         table.add_row([preset.name, &title, &whole, &quick]);
@@ -197,8 +194,8 @@ fn presets_table(registry: &Registry, vocabulary: &Vocabulary) -> Table {
     table
 }
 
-fn engines(registry: &Registry) -> Table {
-    let mut table = table(&["engine", "durability", "its settings", "what they promise"]);
+fn engines_table(registry: &Registry) -> Table {
+    let mut table = new_table(&["engine", "durability", "its settings", "what they promise"]);
     for engine in registry.engines() {
         let about = engine.about();
         table.add_row([
@@ -236,7 +233,7 @@ fn engines(registry: &Registry) -> Table {
     table
 }
 
-fn workloads(registry: &Registry) -> Table {
+fn workloads_table(registry: &Registry) -> Table {
     let header = [
         "workload",
         "what it stands for",
@@ -245,73 +242,74 @@ fn workloads(registry: &Registry) -> Table {
         "scales",
         "its own factors",
     ];
-    let mut table = table(&header);
+    let mut table = new_table(&header);
     for target in registry.targets() {
         for workload in target.workloads() {
-            let Some(about) = target.about(&workload.name) else { continue };
+            let Some(about) = target.describe_workload(&workload.name) else { continue };
             let scales = about.scales.iter().map(|(name, summary)| format!("{name}: {summary}"));
             let scales: Vec<String> = scales.collect();
             table.add_row([
                 &workload.name,
                 &about.summary,
                 &about.operations.join("\n"),
-                about.figure_of_merit.words(),
+                about.figure_of_merit.in_words(),
                 &scales.join("\n"),
-                &declared(&workload),
+                &list_declared(&workload),
             ]);
         }
     }
     table
 }
 
-/// The factors that are declared for a workload, a line each.
-fn declared(workload: &WorkloadNames) -> String {
+fn list_declared(workload: &WorkloadNames) -> String {
     let declared = workload.factors.iter().filter(|factor| !Factor::OWN.contains(factor));
     let lines: Vec<String> =
         declared.map(|factor| format!("{factor}: {}", factor.summary())).collect();
     lines.join("\n")
 }
 
-fn disks(registry: &Registry) -> Table {
-    let mut table = table(&["disk", "what it is"]);
+fn disks_table(registry: &Registry) -> Table {
+    let mut table = new_table(&["disk", "what it is"]);
     table.add_row([HOST, "this machine's own disk, under the run folder"]);
-    for disk in registry.models().listed() {
+    for disk in registry.models().list_models() {
         table.add_row([&disk.name, disk.summary]);
     }
     table
 }
 
-fn arrivals(registry: &Registry) -> Table {
-    let mut table = table(&["arrival process", "how starts follow each other"]);
-    for arrivals in registry.arrivals() {
+fn arrivals_table() -> Table {
+    let mut table = new_table(&["arrival process", "how starts follow each other"]);
+    for arrivals in ARRIVALS {
         table.add_row([arrivals.name, arrivals.summary]);
     }
     table
 }
 
-fn planners(registry: &Registry) -> Table {
-    let mut table = table(&["planner", "which blocks are run"]);
+fn planners_table(registry: &Registry) -> Table {
+    let mut table = new_table(&["planner", "which blocks are run"]);
     for planner in registry.planners() {
         table.add_row([planner.name, planner.summary]);
     }
     table
 }
 
-fn factors(vocabulary: &Vocabulary) -> Table {
-    let mut table = table(&["factor", "what it is", "its levels", "without it", "who has it"]);
-    for factor in described(vocabulary) {
-        let has = |workload: &&WorkloadNames| workload.factors.iter().any(|it| same(*it, factor));
+fn factors_table(vocabulary: &Vocabulary) -> Table {
+    let mut table = new_table(&["factor", "what it is", "its levels", "without it", "who has it"]);
+    for factor in described_factors(vocabulary) {
+        let has = |workload: &&WorkloadNames| {
+            workload.factors.iter().any(|it| described_alike(*it, factor))
+        };
         let workloads = vocabulary.workloads.iter().filter(has).map(|workload| &*workload.name);
         let workloads: Vec<&str> = workloads.collect();
         let workloads = match workloads.len() {
             all if all == vocabulary.workloads.len() => "all workloads".to_owned(),
             _ => workloads.join(", "),
         };
-        let syntax = by_own_name(&vocabulary.syntax(factor));
+        let syntax = by_own_name(&vocabulary.level_syntax(factor));
         let default = factor.default_level().unwrap_or("–");
         table.add_row([factor.name(), factor.summary(), &syntax, default, &workloads]);
     }
-    for factor in vocabulary.options(None) {
+    for factor in vocabulary.option_factors(None) {
         let Factor::Option(option) = factor else { continue };
         let declarers = option.declarers().join(", ");
         let default = factor.default_level().unwrap_or("–");
@@ -321,18 +319,18 @@ fn factors(vocabulary: &Vocabulary) -> Table {
 }
 
 /// The lab's own factors, then the declared ones, one for each description.
-fn described(vocabulary: &Vocabulary) -> Vec<Factor> {
+fn described_factors(vocabulary: &Vocabulary) -> Vec<Factor> {
     let mut all = Vec::from(Factor::OWN);
     for factor in vocabulary.workloads.iter().flat_map(|workload| &workload.factors) {
-        if !all.iter().any(|other| same(*other, *factor)) {
+        if !all.iter().any(|other| described_alike(*other, *factor)) {
             all.push(*factor);
         }
     }
     all
 }
 
-/// Whether two factors are described alike: several workloads may declare one name, each in its way.
-fn same(one: Factor, other: Factor) -> bool {
+/// Several workloads may declare the same name with different descriptions.
+fn described_alike(one: Factor, other: Factor) -> bool {
     let described = |factor: Factor| (factor.name(), factor.summary(), factor.syntax());
     described(one) == described(other)
 }
@@ -348,7 +346,7 @@ mod tests {
         summary: "how many requests are in flight",
         syntax: "1 to 1024",
         default: "1",
-        canonical: |text| Ok(text.to_owned()),
+        canonical: &|text| Ok(text.to_owned()),
     };
     static DEPTH_OF_TREE: Declared = Declared { summary: "how deep the folders are", ..DEPTH };
 
@@ -373,7 +371,7 @@ mod tests {
     #[test]
     fn the_list_of_all_is_short_and_has_every_name() {
         let registry = Registry::standard();
-        let all = names(&registry);
+        let all = list_names(&registry);
         let words: Vec<&str> = all.split([' ', ',', '\n']).collect();
         for what in ListTopic::value_variants() {
             let missing: Vec<String> = names_of(&registry, *what)
@@ -394,7 +392,7 @@ mod tests {
             .iter()
             .flat_map(|what| [40, 60, 80, 100].map(|width| (what, width)))
         {
-            let text = list(&registry, *what, width);
+            let text = build_list(&registry, *what, width);
             let is_long =
                 |line: &&str| line.chars().count() > width && line.split_whitespace().count() > 1;
             assert_eq!(text.lines().find(is_long), None, "{what:?} in {width}");
@@ -421,9 +419,8 @@ mod tests {
                 let changes =
                     FlagOverrides { quick: line.contains("--quick"), ..FlagOverrides::default() };
                 let experiment = Experiment::load(preset.name, &changes, &vocabulary).unwrap();
-                let possible = Possible::from_experiment(&registry, &experiment);
-                let planned =
-                    RunEstimate::on_files(&registry, &experiment, &possible).total_s() / 60.0;
+                let plan = Plan::from_experiment(&registry, &experiment);
+                let planned = RunEstimate::on_files(&plan).total_s() / 60.0;
                 let share = minutes / planned;
                 assert!((0.95..1.4).contains(&share), "{}: {planned:.1} min, {line}", preset.name);
                 told += 1;
@@ -446,7 +443,7 @@ mod tests {
     fn factors_are_listed_with_the_workloads_that_have_them() {
         let vocabulary = vocabulary();
         let names: Vec<&str> = vocabulary.workloads.iter().map(|it| &*it.name).collect();
-        let rows = ends(&factors(&vocabulary));
+        let rows = ends(&factors_table(&vocabulary));
         let (own, others) = rows.split_at(Factor::OWN.len());
         let (declared, options) = others.split_at(2);
         for ((name, workloads), factor) in own.iter().zip(Factor::OWN) {
@@ -472,7 +469,7 @@ mod tests {
 
     #[test]
     fn workloads_are_listed_with_the_factors_that_are_declared_for_them() {
-        let rows = ends(&workloads(&Registry::standard()));
+        let rows = ends(&workloads_table(&Registry::standard()));
         let (of_files, others): (Vec<_>, Vec<_>) =
             rows.iter().partition(|(name, _)| name == "fileio");
         assert!(of_files[0].1.contains("depth: requests that each client"), "{rows:?}");

@@ -1,4 +1,4 @@
-//! `bakeoff merge`: one run folder of the shards of a plan. The shards are only read.
+//! `bakeoff merge`: makes one run folder of a plan's shards. The shards are only read.
 
 mod alike;
 mod earlier;
@@ -17,26 +17,28 @@ use self::missing::MergeGaps;
 use self::piece::MergePiece;
 use self::sources::ShardSource;
 use super::report;
-use super::run::REPORT;
-use crate::Lab;
+use super::report::REPORT;
 use crate::cli;
 use crate::exit::{CommandFailure, Exit};
 use crate::output::{print, quote, write_here};
 
-/// Merges shards into a new folder, or into one that holds a merged run of the same plan.
-pub fn run(lab: &Lab, arguments: &cli::Merge) -> Result<Exit, CommandFailure> {
+/// Merges into a new folder, or into a merged run of the same plan.
+pub fn run(arguments: &cli::Merge) -> Result<Exit, CommandFailure> {
     let folders: Result<Vec<RunFolder>, Error> =
         arguments.shards.iter().map(|dir| RunFolder::open(dir)).collect();
-    let folders = folders.map_err(CommandFailure::folder)?;
-    // A shard may be going on: all that is read of it is of one moment.
+    let folders = folders.map_err(CommandFailure::from_folder_error)?;
+    // A shard may still run: everything is read as of one moment.
     let still: Result<Vec<FolderSnapshot<'_>>, Error> =
-        folders.iter().map(RunFolder::snapshot).collect();
-    let _still = still.map_err(CommandFailure::folder)?;
+        folders.iter().map(RunFolder::begin_snapshot).collect();
+    let _still = still.map_err(CommandFailure::from_folder_error)?;
     let sources: Result<Vec<ShardSource<'_>>, CommandFailure> =
-        folders.iter().map(ShardSource::read).collect();
+        folders.iter().map(ShardSource::read_folder).collect();
     let sources = sources?;
-    alike::check(&sources[0].terms(), sources[1..].iter().map(ShardSource::terms))?;
-    let sources = sources::once(sources)?;
+    alike::check_alike(
+        &sources[0].merge_terms(),
+        sources[1..].iter().map(ShardSource::merge_terms),
+    )?;
+    let sources = sources::each_once(sources)?;
     let out = &arguments.out;
     if out.is_file() {
         let text = "is a file, and no run folder; name first the folder of the merged run";
@@ -44,43 +46,51 @@ pub fn run(lab: &Lab, arguments: &cli::Merge) -> Result<Exit, CommandFailure> {
     }
     let left = match RunFolder::check_free(out) {
         Ok(()) => {
-            let it = Merging::from_sources(&sources, None);
-            let merged =
-                RunFolder::merge(out, &it.run, &sources[0].experiment, it.ended(), &it.parts);
-            merged.map(drop).map_err(unwritten)?;
+            let it = RunMerger::from_sources(&sources, None);
+            let merged = RunFolder::merge_parts(
+                out,
+                &it.run,
+                &sources[0].experiment,
+                it.find_ending(),
+                &it.parts,
+            );
+            merged.map(drop).map_err(write_failure)?;
             it.left
         }
         Err(Error::Exists(_)) => {
-            let held = RunFolder::hold(out).map_err(unwritten)?;
-            let mut earlier = EarlierMerge::read(out)?;
-            alike::check(&earlier.terms(), sources.iter().map(ShardSource::terms))?;
+            let held = RunFolder::lock_folder(out).map_err(write_failure)?;
+            let mut earlier = EarlierMerge::read_folder(out)?;
+            alike::check_alike(
+                &earlier.merge_terms(),
+                sources.iter().map(ShardSource::merge_terms),
+            )?;
             earlier.leave_to(&sources);
-            earlier.check(&sources)?;
-            let it = Merging::from_sources(&sources, Some(&earlier));
-            held.rewrite(&it.run, &earlier.experiment, it.ended(), &it.parts).map_err(unwritten)?;
+            earlier.check_sources(&sources)?;
+            let it = RunMerger::from_sources(&sources, Some(&earlier));
+            held.rewrite_database(&it.run, &earlier.experiment, it.find_ending(), &it.parts)
+                .map_err(write_failure)?;
             it.left
         }
-        Err(error) => return Err(CommandFailure::folder(error)),
+        Err(error) => return Err(CommandFailure::from_folder_error(error)),
     };
-    left.tell(out, &sources);
-    show(lab, out)?;
+    left.print_gaps(out, &sources);
+    show_merged(out)?;
     Ok(Exit::Done)
 }
 
-/// What is written of a merged run.
-struct Merging<'a> {
+struct RunMerger<'a> {
     run: Run,
     parts: Vec<MergePart<'a>>,
     left: MergeGaps,
 }
 
-impl<'a> Merging<'a> {
-    /// Of shards, one at least, and what stays of an earlier merge.
+impl<'a> RunMerger<'a> {
     fn from_sources(sources: &'a [ShardSource<'_>], earlier: Option<&'a EarlierMerge>) -> Self {
         let others = earlier.map(EarlierMerge::went_on).unwrap_or_default();
-        let mut pieces: Vec<MergePiece<'a>> = sources.iter().map(|it| it.piece(&others)).collect();
-        pieces.extend(earlier.into_iter().flat_map(|it| it.pieces(sources)));
-        // Who went on with the merged run stands last.
+        let mut pieces: Vec<MergePiece<'a>> =
+            sources.iter().map(|it| it.to_piece(&others)).collect();
+        pieces.extend(earlier.into_iter().flat_map(|it| it.kept_pieces(sources)));
+        // The machine that continued the merged run comes last.
         pieces.sort_by_key(|piece| piece.member.shard.unwrap_or(u32::MAX));
         let runs = sources.iter().map(|it| &it.run).chain(earlier.map(|it| &it.run));
         let runs: Vec<&Run> = runs.collect();
@@ -95,11 +105,12 @@ impl<'a> Merging<'a> {
             count: shard.count,
             members,
         };
-        let lacks = shard.trials.saturating_sub(merged.trials());
+        let lacks = shard.trials.saturating_sub(merged.count_trials());
         let went_on = merged.went_on_last().is_some();
-        // Where all trials are somebody's, who went on has run, or runs, what was missing by then.
-        let missing = if went_on && lacks == 0 { Vec::new() } else { merged.missing() };
-        let unfinished = pieces.iter().map(|piece| (piece.member.shard, piece.unfinished()));
+        // If every trial has a machine, the one that continued has run, or runs, what was missing
+        // then.
+        let missing = if went_on && lacks == 0 { Vec::new() } else { merged.list_missing() };
+        let unfinished = pieces.iter().map(|piece| (piece.member.shard, piece.unfinished_blocks()));
         let left = MergeGaps {
             trials: if missing.is_empty() { lacks } else { 0 },
             shards: missing,
@@ -108,12 +119,11 @@ impl<'a> Merging<'a> {
             cuts: pieces.iter().map(|it| it.cuts_left(each_cut)).fold(0, u32::saturating_add),
             ended_s: merged.members.iter().filter_map(|it| it.ended_s).reduce(f64::max),
         };
-        let run = described(&runs, shard.trials, each_cut, merged);
+        let run = describe_merged(&runs, shard.trials, each_cut, merged);
         Self { run, parts: pieces.into_iter().map(|piece| piece.part).collect(), left }
     }
 
-    /// How far the run came, and when it ended.
-    fn ended(&self) -> (Status, Option<f64>) {
+    fn find_ending(&self) -> (Status, Option<f64>) {
         match self.left.is_nothing() {
             true => (Status::Finished, self.left.ended_s),
             false => (Status::Unfinished, None),
@@ -121,13 +131,13 @@ impl<'a> Merging<'a> {
     }
 }
 
-/// How many power cuts a run has of each of its engines and levels; `None` where it has none.
+/// How many power cuts a run has per engine and level; `None` without power cuts.
 fn cuts_each(run: &Run, cells: usize) -> Option<u32> {
     run.cuts.as_ref()?.planned.checked_div(cells as u32)
 }
 
-/// What is known of a merged run: of its first shard what is the same in all, of the rest what they come to.
-fn described(runs: &[&Run], trials: u32, each_cut: u32, merged: Merged) -> Run {
+/// Describes a merged run: common facts come from the first shard, totals from all of them.
+fn describe_merged(runs: &[&Run], trials: u32, each_cut: u32, merged: Merged) -> Run {
     let first = runs[0];
     let members = &merged.members;
     let terms = |it: &Applied| {
@@ -170,7 +180,6 @@ fn described(runs: &[&Run], trials: u32, each_cut: u32, merged: Merged) -> Run {
     run
 }
 
-/// The command that repeats the whole run: that of a shard without its part.
 fn whole_command(command: &str) -> String {
     let mut words = command.split(' ');
     let mut kept = Vec::new();
@@ -185,21 +194,20 @@ fn whole_command(command: &str) -> String {
     kept.join(" ")
 }
 
-/// Writes the page of the merged run, and says what it found.
-fn show(lab: &Lab, out: &Path) -> Result<(), CommandFailure> {
-    let document = report::document(out)?;
+fn show_merged(out: &Path) -> Result<(), CommandFailure> {
+    let document = report::read_document(out)?;
     if document.trials.is_empty() && document.cuts.is_empty() {
         return print("nothing has been measured yet\n");
     }
     let path = out.join(REPORT);
-    let page = report::render(&lab.reports, &document, "html", &report::options(false))?;
-    write_here(&path, &page).map_err(|failure| pageless(out, &failure))?;
+    let page = report::render_document(&document, "html", &report::output_options(false))?;
+    write_here(&path, &page).map_err(|failure| page_failure(out, &failure))?;
     let verdict = bakeoff_report::verdict(&document);
     print(&format!("{verdict}\n\nThe report: {}\n", path.display()))
 }
 
-/// Why the page of a run that is merged could not be written, and how it is made elsewhere.
-fn pageless(out: &Path, failure: &CommandFailure) -> CommandFailure {
+/// Says why a merged run's page could not be written, and how to make it elsewhere.
+fn page_failure(out: &Path, failure: &CommandFailure) -> CommandFailure {
     let (dir, why, folder) = (out.display(), &failure.message, quote(&out.to_string_lossy()));
     let text = format!(
         "the run is merged in {dir}, and only its page is missing: {why}; make it elsewhere: \
@@ -208,15 +216,14 @@ fn pageless(out: &Path, failure: &CommandFailure) -> CommandFailure {
     CommandFailure::new(failure.exit, text)
 }
 
-/// Why the merged run could not be written.
-fn unwritten(error: Error) -> CommandFailure {
+fn write_failure(error: Error) -> CommandFailure {
     match error {
         Error::CannotWrite { path, cause } => {
             let what = path.display();
             let why = format!("cannot write {what}: {cause}; the shards are as they were");
             CommandFailure::new(Exit::Folder, why)
         }
-        // Nobody had written there when it was looked at, a moment ago.
+        // The folder was free a moment ago.
         Error::Busy(dir) | Error::Exists(dir) => {
             let what = dir.display();
             let why = format!(
@@ -224,7 +231,7 @@ fn unwritten(error: Error) -> CommandFailure {
             );
             CommandFailure::new(Exit::Folder, why)
         }
-        error => CommandFailure::folder(error),
+        error => CommandFailure::from_folder_error(error),
     }
 }
 
@@ -235,7 +242,7 @@ mod tests {
     #[test]
     fn who_comes_second_of_two_merges_is_told_that_another_writes() {
         for error in [Error::Busy("all".into()), Error::Exists("all".into())] {
-            let message = unwritten(error).message;
+            let message = write_failure(error).message;
             assert!(message.starts_with("another bakeoff is writing to all;"), "{message}");
             assert!(!message.contains("--out"), "merge has no such flag: {message}");
         }
@@ -245,7 +252,7 @@ mod tests {
     fn a_page_that_finds_no_room_keeps_its_exit_code_and_says_that_the_run_is_merged() {
         let full =
             CommandFailure::new(Exit::Full, "my all/report.html can't be written: no space left");
-        let failure = pageless(Path::new("my all"), &full);
+        let failure = page_failure(Path::new("my all"), &full);
         assert_eq!(failure.exit, Exit::Full);
         let wanted = "the run is merged in my all, and only its page is missing: my all/report.html can't be \
                       written: no space left; make it elsewhere: bakeoff report 'my all' -o page.html";

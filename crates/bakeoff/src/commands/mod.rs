@@ -1,5 +1,6 @@
-//! A file a command.
+//! The commands, one file for each.
 
+pub mod check;
 pub mod checksum;
 pub mod cluster;
 pub mod compare;
@@ -12,6 +13,7 @@ pub mod layouts;
 pub mod list;
 pub mod man;
 pub mod merge;
+pub mod new;
 pub mod plan;
 pub mod present;
 pub mod report;

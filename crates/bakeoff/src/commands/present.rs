@@ -1,29 +1,24 @@
-//! `--present`: what is in use today, from which a report says what each change buys.
+//! `--present`: the levels in use today; the report says what each change from them gains.
 
 use bakeoff_experiment::Experiment;
 
 use crate::exit::{CommandFailure, Exit};
 
-/// The factors of a run or an experiment, each with its levels.
 pub type Factors = [(String, Vec<String>)];
 
-/// Those of an experiment.
-pub fn factors(experiment: &Experiment) -> Vec<(String, Vec<String>)> {
+pub fn list_factors(experiment: &Experiment) -> Vec<(String, Vec<String>)> {
     let factors = experiment.factors.keys();
-    factors.map(|factor| (factor.name().to_owned(), experiment.levels(*factor))).collect()
+    factors.map(|factor| (factor.name().to_owned(), experiment.run_levels(*factor))).collect()
 }
 
-/// Reads `FACTOR=LEVEL,FACTOR=LEVEL`: levels of some factors, each factor once.
-///
-/// # Errors
-/// The first piece that is no level of a factor, with what there is.
-pub fn read(
+/// Reads `FACTOR=LEVEL,FACTOR=LEVEL`, each factor once.
+pub fn parse_present(
     given: Option<&str>,
     factors: &Factors,
 ) -> Result<Vec<(String, String)>, CommandFailure> {
     let mut present: Vec<(String, String)> = Vec::new();
     for piece in given.into_iter().flat_map(|given| given.split(',')).map(str::trim) {
-        let (factor, level) = one(piece, factors).map_err(|why| {
+        let (factor, level) = parse_piece(piece, factors).map_err(|why| {
             CommandFailure::new(Exit::Usage, format!("--present can't take `{piece}`: {why}"))
         })?;
         if present.iter().any(|(known, _)| *known == factor) {
@@ -35,7 +30,7 @@ pub fn read(
     Ok(present)
 }
 
-fn one(piece: &str, factors: &Factors) -> Result<(String, String), String> {
+fn parse_piece(piece: &str, factors: &Factors) -> Result<(String, String), String> {
     let Some((factor, level)) = piece.split_once('=') else {
         return Err("write FACTOR=LEVEL, such as engine=sqlite".into());
     };
@@ -59,7 +54,7 @@ mod tests {
         let factors = factors.map(|(name, levels)| {
             (name.to_owned(), levels.into_iter().map(str::to_owned).collect::<Vec<_>>())
         });
-        read(Some(given), &factors).map_err(|failure| failure.message)
+        parse_present(Some(given), &factors).map_err(|failure| failure.message)
     }
 
     #[test]
@@ -67,7 +62,7 @@ mod tests {
         let present = said("engine=lmdb, durability = strict").unwrap();
         let pair = |name: &str, level: &str| (name.to_owned(), level.to_owned());
         assert_eq!(present, [pair("engine", "lmdb"), pair("durability", "strict")]);
-        assert_eq!(read(None, &[]).unwrap(), []);
+        assert_eq!(parse_present(None, &[]).unwrap(), []);
     }
 
     #[test]

@@ -1,37 +1,38 @@
-//! `bakeoff report`: a run folder, in a form that somebody reads.
+//! `bakeoff report`: shows a run folder in a form for readers.
 
 use std::io::{self, IsTerminal};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use bakeoff_analysis::Document;
-use bakeoff_report::{CsvRows, Options, Reports};
-use bakeoff_results::{DATABASE, EXPERIMENT, RunFolder, visible};
+use bakeoff_report::{CsvRows, Options};
+use bakeoff_results::{DATABASE, EXPERIMENT, RunFolder, escape_unseen};
 
 use super::present;
-use crate::Lab;
 use crate::cli;
 use crate::exit::{CommandFailure, Exit};
-use crate::output::{WIDTH, has_color, has_unicode, print, terminal_width, write};
+use crate::output::{WIDTH, has_color, has_unicode, print, terminal_width, write, write_here};
 
-/// Prints or writes the report.
-pub fn run(lab: &Lab, arguments: &cli::ReportArguments) -> Result<Exit, CommandFailure> {
+pub const REPORT: &str = "report.html";
+
+pub fn run(arguments: &cli::ReportArguments) -> Result<Exit, CommandFailure> {
     let usage = |message| CommandFailure::new(Exit::Usage, message);
-    let format = arguments.format(&lab.reports).map_err(usage)?;
+    let format = arguments.choose_format().map_err(usage)?;
     if arguments.rows.is_some() && format != "csv" {
         return Err(CommandFailure::new(Exit::Usage, "--rows needs --format csv"));
     }
-    let folder = RunFolder::open(&arguments.dir).map_err(CommandFailure::folder)?;
-    let mut document = bakeoff_analysis::document(&folder).map_err(CommandFailure::folder)?;
+    let folder = RunFolder::open(&arguments.dir).map_err(CommandFailure::from_folder_error)?;
+    let mut document =
+        bakeoff_analysis::read_document(&folder).map_err(CommandFailure::from_folder_error)?;
     take_cuts(&mut document, arguments)?;
     take_applications(&mut document, arguments)?;
     let rows = arguments.rows.map(CsvRows::from);
     if rows == Some(CsvRows::Series) {
-        document.take_series(&folder).map_err(CommandFailure::folder)?;
+        document.take_series(&folder).map_err(CommandFailure::from_folder_error)?;
     }
-    let present = present::read(arguments.present.as_deref(), &document.run.run.factors)?;
-    let options = Options { rows, present, ..options(arguments.output.is_none()) };
-    let text = render(&lab.reports, &document, format, &options)?;
+    let present = present::parse_present(arguments.present.as_deref(), &document.run.run.factors)?;
+    let options = Options { rows, present, ..output_options(arguments.output.is_none()) };
+    let text = render_document(&document, format, &options)?;
     match &arguments.output {
         Some(path) => {
             spare_records(path, arguments)?;
@@ -42,7 +43,26 @@ pub fn run(lab: &Lab, arguments: &cli::ReportArguments) -> Result<Exit, CommandF
     Ok(Exit::Done)
 }
 
-/// Refuses to write over what a run that is read has recorded, under whatever name.
+/// For a run that has just ended: writes the HTML report and prints the tables, or only the
+/// verdict.
+pub fn show_run(
+    arguments: &cli::RunArguments,
+    folder: &RunFolder,
+    document: &Document,
+) -> Result<(), CommandFailure> {
+    let path = folder.dir().join(REPORT);
+    let present = present::parse_present(arguments.present.as_deref(), &document.run.run.factors)?;
+    let page = Options { present: present.clone(), ..output_options(false) };
+    write_here(&path, &render_document(document, "html", &page)?)?;
+    if arguments.quiet {
+        return print(&format!("{}\n", bakeoff_report::verdict(document)));
+    }
+    let lines = Options { present, ..output_options(true) };
+    print(&render_document(document, "term", &lines)?)?;
+    print(&format!("\nThe report: {}\n", path.display()))
+}
+
+/// Refuses to overwrite a record of the run that is read, under whatever name.
 fn spare_records(output: &Path, arguments: &cli::ReportArguments) -> Result<(), CommandFailure> {
     let identity = |path: &Path| path.metadata().ok().map(|it| (it.dev(), it.ino()));
     let Some(target) = identity(output) else { return Ok(()) };
@@ -57,7 +77,6 @@ fn spare_records(output: &Path, arguments: &cli::ReportArguments) -> Result<(), 
     }
 }
 
-/// Takes the power cuts of the other runs that are named.
 fn take_cuts(
     document: &mut Document,
     arguments: &cli::ReportArguments,
@@ -69,13 +88,13 @@ fn take_cuts(
         if is_known(&arguments.dir) || arguments.cuts[..number].iter().any(is_known) {
             return usage(format!("{name} is named twice; each power cut counts once"));
         }
-        let other = self::document(dir)?;
+        let other = self::read_document(dir)?;
         if other.promises.is_empty() {
             return usage(format!(
                 "the run in {name} has no power cuts; name one that has: bakeoff run power-cut"
             ));
         }
-        if document.take_cuts(&visible(&name.to_string()), &other) == 0 {
+        if document.take_cuts(&escape_unseen(&name.to_string()), &other) == 0 {
             let cut = other.promises.iter().map(|it| format!("{} {}", it.engine, it.durability));
             let cut = cut.collect::<Vec<_>>().join(", ");
             return usage(format!(
@@ -86,7 +105,6 @@ fn take_cuts(
     Ok(())
 }
 
-/// Takes what the other runs that are named found of the same levels.
 fn take_applications(
     document: &mut Document,
     arguments: &cli::ReportArguments,
@@ -98,8 +116,8 @@ fn take_applications(
         if known.any(|it| is_same(it, dir)) {
             return Err(usage(format!("{name} is named twice; name each run once")));
         }
-        let other = self::document(dir)?;
-        document.take_application(&visible(&name.to_string()), &other).map_err(usage)?;
+        let other = self::read_document(dir)?;
+        document.take_application(&escape_unseen(&name.to_string()), &other).map_err(usage)?;
     }
     Ok(())
 }
@@ -114,31 +132,27 @@ impl From<cli::CsvRowKind> for CsvRows {
     }
 }
 
-/// Whether two paths lead to one folder.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     one.canonicalize().ok().is_some_and(|one| other.canonicalize().is_ok_and(|it| it == one))
 }
 
-/// What a run folder holds.
-pub fn document(dir: &Path) -> Result<Document, CommandFailure> {
+pub fn read_document(dir: &Path) -> Result<Document, CommandFailure> {
     RunFolder::open(dir)
-        .and_then(|folder| bakeoff_analysis::document(&folder))
-        .map_err(CommandFailure::folder)
+        .and_then(|folder| bakeoff_analysis::read_document(&folder))
+        .map_err(CommandFailure::from_folder_error)
 }
 
-/// The document as text, in a format.
-pub fn render(
-    reports: &Reports,
+pub fn render_document(
     document: &Document,
     format: &str,
     options: &Options,
 ) -> Result<String, CommandFailure> {
-    let rendered = reports.render(document, format, options);
+    let rendered = bakeoff_report::render(document, format, options);
     rendered.map_err(|error| CommandFailure::new(Exit::Failed, error))
 }
 
-/// How a text is written that goes to standard output, or to a file.
-pub fn options(to_output: bool) -> Options {
+/// Options for text that goes to standard output, or to a file.
+pub fn output_options(to_output: bool) -> Options {
     let variable = |name: &str| std::env::var(name).ok();
     Options {
         color: to_output && has_color(io::stdout().is_terminal(), variable),

@@ -1,4 +1,4 @@
-//! `bakeoff trial`: a trial's own process, spoken to by the lab over standard input and output.
+//! `bakeoff trial`: a trial's process; the lab talks to it over standard input and output.
 
 use std::io;
 
@@ -7,14 +7,12 @@ use bakeoff_lab::ChildProgram;
 use crate::Lab;
 use crate::exit::{CommandFailure, Exit};
 
-/// Does the job that comes on standard input.
 pub fn run(lab: &Lab) -> Result<Exit, CommandFailure> {
-    bakeoff_lab::child(&lab.registry, &mut io::stdin().lock(), &mut io::stdout());
+    bakeoff_lab::run_child(&lab.registry, &mut io::stdin().lock(), &mut io::stdout());
     Ok(Exit::Done)
 }
 
-/// This program as such a process.
-pub fn program() -> Result<ChildProgram, CommandFailure> {
+pub fn own_program() -> Result<ChildProgram, CommandFailure> {
     let path = std::env::current_exe().map_err(|error| {
         CommandFailure::new(
             Exit::Failed,

@@ -1,13 +1,10 @@
 //! The planner on made-up trials of servers that are slow from some rate on.
 
-use bakeoff_experiment::{Experiment, FlagOverrides};
-use bakeoff_results::{
-    Debts, Machine, Measures, OperationRecord, Run, Scope, Trial, TrialMeasurements, histogram,
-    measure,
-};
+use bakeoff_experiment::Experiment;
+use bakeoff_results::{Scope, Trial, TrialMeasurements, histogram, measure};
 
 use super::*;
-use crate::Lab;
+use crate::tests::{describe_run, load_experiment, make_trial, measure_reads};
 
 /// Two conditions: of one client the limit is kept up to 200 operations a second, of two up to 1,000.
 struct Bench {
@@ -18,29 +15,18 @@ struct Bench {
 
 impl Bench {
     fn new(more: &str) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("two.toml");
-        let toml = format!(
+        let experiment = load_experiment(&format!(
             "workload = 'point'\nengine = 'sqlite'\nclients = [1, 2]\nfind_limit = 'p99=50ms'\n{more}"
-        );
-        std::fs::write(&file, toml).unwrap();
-        let vocabulary = Lab::standard().registry.vocabulary();
-        let experiment =
-            Experiment::load(&file.to_string_lossy(), &FlagOverrides::default(), &vocabulary)
-                .unwrap();
+        ));
         let plan = experiment.plan();
-        Self { dir, experiment, plan }
+        Self { dir: tempfile::tempdir().unwrap(), experiment, plan }
     }
 
     fn folder(&self) -> RunFolder {
-        let run: Run = serde_json::from_value(serde_json::json!({
-            "name": "", "title": "", "workload": "point", "operations": ["read"],
+        let run = describe_run(serde_json::json!({
             "compare": "rate", "baseline": "closed", "factors": [["clients", ["1", "2"]]],
-            "seconds": 2.0, "repetitions": 1, "seed": 1, "planned": 2, "command": "", "version": "",
-            "started_s": 0.0, "engines": [], "machine": Machine::default(), "harness_s": 0.0,
-            "neighbour_alone_per_second": null, "text": "",
-        }))
-        .unwrap();
+            "repetitions": 1, "planned": 2,
+        }));
         RunFolder::create(&self.dir.path().join("run"), &run, "").unwrap()
     }
 
@@ -61,33 +47,18 @@ fn measured(
     milliseconds: f64,
     per_second: f64,
 ) -> TrialMeasurements {
-    let mut kept = histogram::empty();
-    kept.record_n((milliseconds * 1e6) as u64, count).unwrap();
-    let operation = OperationRecord {
-        name: "read".into(),
-        service: rate.is_some().then(|| kept.clone()),
-        kept,
-        unfinished: 0,
-        per_second,
-        slots: Vec::new(),
-        errors: 0,
-        retries: 0,
-    };
-    let mut measures = Measures::default();
+    let mut measured = measure_reads(count, milliseconds);
+    let [operation] = &mut measured.operations[..] else { panic!("one operation") };
+    operation.per_second = per_second;
+    operation.service = rate.is_some().then(|| operation.kept.clone());
     if let Some(rate) = rate {
+        let measures = &mut measured.measures;
         measures.set(&measure::OFFERED, Scope::Clients, rate);
         measures.set(&measure::DUE, Scope::Clients, 2.0 * rate);
         measures.set(&measure::NOT_STARTED, Scope::Clients, 0.0);
         measures.set(&measure::BACKLOG, Scope::Clients, 7.0);
     }
-    TrialMeasurements {
-        ran_s: 2.0,
-        window_s: (0.2, 2.0),
-        operations: vec![operation],
-        measures,
-        debts: Debts::default(),
-        warnings: Vec::new(),
-    }
+    measured
 }
 
 /// Records the trial of a block, of so many operations.
@@ -99,7 +70,7 @@ fn record(folder: &mut RunFolder, due: &DueBlock, count: u64) {
 fn disturb(folder: &mut RunFolder, due: &DueBlock, noted: bool) {
     let mut trial = trial(due, 2_000);
     let measured = trial.measured.as_mut().unwrap();
-    measured.operations[0].kept = histogram::empty();
+    measured.operations[0].kept = histogram::new_histogram();
     measured.operations[0].kept.record_n(90_000_000, 2_000).unwrap();
     if !noted {
         measured.measures.set(&measure::FOREIGN_CPU, Scope::Machine, 1.0);
@@ -113,8 +84,7 @@ fn disturb(folder: &mut RunFolder, due: &DueBlock, noted: bool) {
 /// The trial of a block, of so many operations.
 fn trial(due: &DueBlock, count: u64) -> Trial {
     let [planned] = &due.block.trials[..] else { panic!("{due:?}") };
-    let levels = planned.cell.to_map();
-    let most = most(&levels["clients"]);
+    let most = most(&planned.cell.to_map()["clients"]);
     let measured = match planned.cell.rate() {
         Rate::Closed => measured(None, count, 3.0, 1.2 * most),
         Rate::Open { per_second, .. } => {
@@ -122,17 +92,7 @@ fn trial(due: &DueBlock, count: u64) -> Trial {
             measured(Some(per_second), count, milliseconds, per_second)
         }
     };
-    Trial {
-        repetition: due.block.repetition,
-        block: due.block.number,
-        attempt: due.attempt,
-        order: 0,
-        started_s: f64::from(due.block.number),
-        valid: true,
-        reason: None,
-        measured: Some(measured),
-        levels,
-    }
+    Trial { attempt: due.attempt, ..make_trial(&due.block, planned, measured) }
 }
 
 /// Runs all that is asked for; the blocks with their rates, and what was said.
@@ -144,10 +104,10 @@ fn carry_out(
     let (mut run, mut said) = (Vec::new(), Vec::new());
     loop {
         let due = planner.next(folder).unwrap();
-        said.extend(planner.news());
+        said.extend(planner.take_news());
         let Some(due) = due else { return (run, said) };
         record(folder, &due, count);
-        let rate = due.block.trials[0].cell.get(Factor::RATE).to_owned();
+        let rate = due.block.trials[0].cell.aliased_level(Factor::RATE).to_owned();
         run.push((due.block.number, due.block.repetition, rate));
     }
 }
@@ -165,7 +125,7 @@ fn each_condition_has_a_closed_loop_and_then_a_search_of_its_own() {
     );
     let mut folder = bench.folder();
     let mut planner = bench.planner(&mut folder);
-    assert_eq!(planner.left().len(), 2, "the closed loops");
+    assert_eq!(planner.blocks_left().len(), 2, "the closed loops");
     let (run, said) = carry_out(&mut planner, &mut folder, 2_000);
     assert_eq!(rates(&run[..2]), ["closed", "closed"]);
     let numbers: Vec<u32> = run.iter().map(|it| it.0).collect();
@@ -246,7 +206,7 @@ fn a_rate_that_the_machine_disturbed_is_tried_again_and_its_first_trial_is_not_l
         disturb(&mut folder, &first, noted);
         let again = bench.planner(&mut folder).next(&mut folder).unwrap().unwrap();
         assert_eq!((again.attempt, &again.block), (1, &first.block), "noted: {noted}");
-        assert!(!folder.trial(first.block.number, 0, 0).unwrap().unwrap().valid);
+        assert!(!folder.read_trial(first.block.number, 0, 0).unwrap().unwrap().valid);
         record(&mut folder, &again, 2_000);
         let (rest, _) = carry_out(&mut bench.planner(&mut folder), &mut folder, 2_000);
         assert_eq!(rest, undisturbed[3..], "as if it had not been disturbed");

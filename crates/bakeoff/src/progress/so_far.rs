@@ -1,28 +1,22 @@
-//! How the compared levels stand so far, for somebody who watches a run: ratios alone. What they say is
-//! judged in the report, once.
+//! Compares levels during a run by ratios alone. The report judges them once, at the end.
 
 use std::collections::BTreeMap;
 
-use bakeoff_experiment::{Experiment, TrialPlan, base};
+use bakeoff_experiment::{Experiment, TrialPlan, without_alias};
 use bakeoff_results::{Levels, Trial, TrialSummary};
 
-/// Ratios that are nearer to 1 than this, either way, are told as one word.
+/// Ratios nearer to 1 than this, either way, are shown as one word.
 const ALIKE: f64 = 1.05;
 
-/// The trials that have ended, by their conditions and blocks.
-pub struct SoFar {
-    /// The compared factor, and its levels in order.
+pub struct InterimRatios {
     compare: &'static str,
     levels: Vec<String>,
-    /// How many trials each block of the plan has.
     sizes: BTreeMap<u32, usize>,
-    /// The other factors that vary.
     varied: Vec<&'static str>,
-    /// Of each condition its blocks, by their numbers.
     conditions: BTreeMap<Levels, BTreeMap<u32, BlockMeans>>,
 }
 
-/// A block: the latest attempt at it, and the mean seconds of each operation at each level.
+/// The latest attempt of a block: the mean seconds of each operation at each level.
 #[derive(Default)]
 struct BlockMeans {
     attempt: u32,
@@ -30,55 +24,58 @@ struct BlockMeans {
     means: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
-impl SoFar {
-    /// Of a plan of which nothing has ended yet.
+impl InterimRatios {
     pub fn new(experiment: &Experiment, plan: &TrialPlan) -> Self {
         let sizes = plan.blocks.iter().map(|block| (block.number, block.trials.len())).collect();
         let others = experiment.factors.keys().filter(|factor| **factor != experiment.compare);
-        let varied = others.filter(|factor| experiment.levels(**factor).len() > 1);
+        let varied = others.filter(|factor| experiment.run_levels(**factor).len() > 1);
         Self {
             compare: experiment.compare.name(),
-            levels: experiment.levels(experiment.compare),
+            levels: experiment.run_levels(experiment.compare),
             sizes,
             varied: varied.map(|factor| factor.name()).collect(),
             conditions: BTreeMap::new(),
         }
     }
 
-    /// Takes trials of an earlier sitting.
     pub fn resume(&mut self, trials: &[TrialSummary]) {
         for trial in trials.iter().filter(|trial| trial.valid) {
             let operations = trial.operations.iter();
             let means = operations.filter_map(|it| Some((it.name.clone(), it.mean_s?)));
-            self.add((trial.block, trial.attempt), &trial.levels, means.collect());
+            self.add_means((trial.block, trial.attempt), &trial.levels, means.collect());
         }
     }
 
-    /// Takes a trial that has ended. Where it was the last of its block, how its condition stands.
-    pub fn take(&mut self, trial: &Trial) -> Option<String> {
+    /// Takes a finished trial. After the last trial of a block, returns how its condition stands.
+    pub fn take_trial(&mut self, trial: &Trial) -> Option<String> {
         let measured = trial.measured.as_ref().filter(|_| trial.valid);
         let operations = measured.iter().flat_map(|it| &it.operations);
         let counted = operations.filter(|it| !it.kept.is_empty());
         let means = counted.map(|it| (it.name.clone(), it.kept.mean() / 1e9));
-        self.add((trial.block, trial.attempt), &trial.levels, means.collect());
-        let condition = self.condition(&trial.levels);
+        self.add_means((trial.block, trial.attempt), &trial.levels, means.collect());
+        let condition = self.condition_levels(&trial.levels);
         let block = self.conditions.get(&condition)?.get(&trial.block)?;
         let is_whole = self.sizes.get(&trial.block) == Some(&block.trials);
-        if is_whole { self.told(&condition) } else { None }
+        if is_whole { self.describe_condition(&condition) } else { None }
     }
 
-    fn condition(&self, levels: &Levels) -> Levels {
+    fn condition_levels(&self, levels: &Levels) -> Levels {
         let mut condition = levels.clone();
         condition.remove(self.compare);
         condition
     }
 
-    fn add(&mut self, (number, attempt): (u32, u32), of: &Levels, means: BTreeMap<String, f64>) {
-        let condition = self.condition(of);
+    fn add_means(
+        &mut self,
+        (number, attempt): (u32, u32),
+        of: &Levels,
+        means: BTreeMap<String, f64>,
+    ) {
+        let condition = self.condition_levels(of);
         let blocks = self.conditions.entry(condition).or_default();
         let block = blocks.entry(number).or_default();
         if attempt > block.attempt {
-            // What was disturbed is run again as a whole.
+            // A disturbed block is run again as a whole.
             *block = BlockMeans { attempt, ..BlockMeans::default() };
         }
         block.trials += 1;
@@ -87,16 +84,16 @@ impl SoFar {
         }
     }
 
-    /// `durability strict: fjall 1.3 times as fast as sqlite, lmdb 1.7 times as long as sqlite, so far (4 blocks)`;
-    /// `None` where there is nothing to compare.
-    fn told(&self, condition: &Levels) -> Option<String> {
+    /// As `durability strict: fjall 1.3 times as fast as sqlite, so far (4 blocks)`; `None` without
+    /// anything to compare.
+    fn describe_condition(&self, condition: &Levels) -> Option<String> {
         let blocks = self.conditions.get(condition)?;
         let (baseline, others) = self.levels.split_first()?;
         let mut told: Vec<String> = Vec::new();
         let mut most = 0;
         // An alias of the baseline measures noise.
-        for level in others.iter().filter(|level| base(level) != base(baseline)) {
-            let pairs = blocks.values().filter_map(|block| block.ratio(baseline, level));
+        for level in others.iter().filter(|level| without_alias(level) != without_alias(baseline)) {
+            let pairs = blocks.values().filter_map(|block| block.mean_ratio(baseline, level));
             let logarithms: Vec<f64> = pairs.map(f64::ln).collect();
             if logarithms.is_empty() {
                 continue;
@@ -119,9 +116,8 @@ impl SoFar {
 }
 
 impl BlockMeans {
-    /// How many times as long a level's operations take, all of them alike in weight; `None` where the
-    /// block does not have both.
-    fn ratio(&self, baseline: &str, level: &str) -> Option<f64> {
+    /// All operations weigh alike. `None` if the block lacks one of the two.
+    fn mean_ratio(&self, baseline: &str, level: &str) -> Option<f64> {
         let (of, to) = (self.means.get(baseline)?, self.means.get(level)?);
         let both = to.iter().filter_map(|(name, mean)| Some(mean / of.get(name)?));
         let logarithms: Vec<f64> =
@@ -131,7 +127,7 @@ impl BlockMeans {
     }
 }
 
-/// A ratio of times, before the name of what it is held against.
+/// Puts a ratio of times in words; the name of the baseline follows.
 fn in_words(ratio: f64) -> String {
     match ratio {
         it if it > ALIKE => format!("{it:.1} times as long as"),
@@ -142,62 +138,31 @@ fn in_words(ratio: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_experiment::{Factor, FlagOverrides};
-    use bakeoff_results::{Debts, Measures, OperationRecord, TrialMeasurements, histogram};
+    use bakeoff_experiment::Factor;
 
     use super::*;
-    use crate::Lab;
+    use crate::tests::{load_experiment, make_trial, measure_reads};
 
     /// Three engines, of which the first runs twice, at two levels of durability.
-    fn so_far() -> (SoFar, TrialPlan) {
-        let place = tempfile::tempdir().unwrap();
-        let file = place.path().join("e.toml");
-        let toml = "workload = 'point'\nengine = ['sqlite', 'lmdb', 'fjall']\nnoise_floor = true\n\
-                    durability = ['strict', 'relaxed']\nrepetitions = 2\n";
-        std::fs::write(&file, toml).unwrap();
-        let vocabulary = Lab::standard().registry.vocabulary();
-        let file = file.to_string_lossy();
-        let experiment = Experiment::load(&file, &FlagOverrides::default(), &vocabulary).unwrap();
+    fn so_far() -> (InterimRatios, TrialPlan) {
+        let experiment = load_experiment(
+            "workload = 'point'\nengine = ['sqlite', 'lmdb', 'fjall']\nnoise_floor = true\n\
+             durability = ['strict', 'relaxed']\nrepetitions = 2\n",
+        );
         let plan = experiment.plan();
-        (SoFar::new(&experiment, &plan), plan)
+        (InterimRatios::new(&experiment, &plan), plan)
     }
 
     fn trial(of: &bakeoff_experiment::TrialBlock, place: usize, milliseconds: f64) -> Trial {
-        let planned = &of.trials[place];
-        let mut kept = histogram::empty();
-        kept.record((milliseconds * 1e6) as u64).unwrap();
-        let operation = OperationRecord {
-            name: "read".into(),
-            kept,
-            unfinished: 0,
-            per_second: 1.0,
-            service: None,
-            slots: Vec::new(),
-            errors: 0,
-            retries: 0,
-        };
-        Trial {
-            repetition: of.repetition,
-            block: of.number,
-            attempt: 0,
-            order: planned.order,
-            levels: planned.cell.to_map(),
-            started_s: 0.0,
-            valid: true,
-            reason: None,
-            measured: Some(TrialMeasurements {
-                ran_s: 1.0,
-                window_s: (0.0, 1.0),
-                operations: vec![operation],
-                measures: Measures::default(),
-                debts: Debts::default(),
-                warnings: Vec::new(),
-            }),
-        }
+        make_trial(of, &of.trials[place], measure_reads(1, milliseconds))
     }
 
     /// What is told of a block whose engines take so long; nothing before its last trial.
-    fn told(so_far: &mut SoFar, of: &bakeoff_experiment::TrialBlock, times: [f64; 3]) -> String {
+    fn told(
+        so_far: &mut InterimRatios,
+        of: &bakeoff_experiment::TrialBlock,
+        times: [f64; 3],
+    ) -> String {
         let mut told = Vec::new();
         for (place, planned) in of.trials.iter().enumerate() {
             let at = match planned.cell.base(Factor::ENGINE) {
@@ -205,7 +170,7 @@ mod tests {
                 "fjall" => 2,
                 _ => 0,
             };
-            told.push(so_far.take(&trial(of, place, times[at])));
+            told.push(so_far.take_trial(&trial(of, place, times[at])));
         }
         let last = told.pop().flatten();
         assert!(told.iter().all(Option::is_none), "{told:?}");
@@ -244,7 +209,7 @@ mod tests {
         for place in 0..block.trials.len() {
             let is_baseline = block.trials[place].cell.base(Factor::ENGINE) == "sqlite";
             let time = if is_baseline { 10.0 } else { 30.0 };
-            last = so_far.take(&Trial { attempt: 1, ..trial(block, place, time) });
+            last = so_far.take_trial(&Trial { attempt: 1, ..trial(block, place, time) });
         }
         let last = last.expect("the block is whole again");
         let told =

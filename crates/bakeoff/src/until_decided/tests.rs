@@ -1,13 +1,11 @@
 //! The planner on made-up trials.
 
 use bakeoff_analysis::FIRST_LOOK;
-use bakeoff_experiment::{Experiment, FlagOverrides};
-use bakeoff_results::{
-    Debts, Machine, Measures, OperationRecord, Run, Trial, TrialMeasurements, histogram,
-};
+use bakeoff_experiment::Experiment;
+use bakeoff_results::Trial;
 
 use super::*;
-use crate::Lab;
+use crate::tests::{describe_run, load_experiment, make_trial, measure_reads};
 
 /// Two conditions: of one client `lmdb` takes 1.5 times as long, of two clients as long, which takes more blocks to
 /// tell.
@@ -24,42 +22,32 @@ impl Bench {
 
     /// With more lines in the experiment's file.
     fn with(more: &str) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("two.toml");
-        let toml = "workload = 'point'\nengine = ['sqlite', 'lmdb']\nclients = [1, 2]\n\
-                    planner = 'until-decided'\nmax_repetitions = 20\n";
-        std::fs::write(&file, format!("{toml}{more}")).unwrap();
-        let vocabulary = Lab::standard().registry.vocabulary();
-        let experiment =
-            Experiment::load(&file.to_string_lossy(), &FlagOverrides::default(), &vocabulary)
-                .unwrap();
+        let experiment = load_experiment(&format!(
+            "workload = 'point'\nengine = ['sqlite', 'lmdb']\nclients = [1, 2]\n\
+             planner = 'until-decided'\nmax_repetitions = 20\n{more}"
+        ));
         let plan = experiment.plan();
-        Self { dir, experiment, plan }
+        Self { dir: tempfile::tempdir().unwrap(), experiment, plan }
     }
 
     fn folder(&self, max_time_s: Option<f64>) -> RunFolder {
         let factors = [("clients", ["1", "2"]), ("engine", ["sqlite", "lmdb"])];
-        let mut run: Run = serde_json::from_value(serde_json::json!({
-            "name": "", "title": "", "workload": "point", "operations": ["read"],
-            "compare": "engine", "baseline": "sqlite", "factors": factors, "seconds": 2.0,
-            "repetitions": 20, "seed": 1, "planned": 80, "command": "", "version": "",
-            "started_s": 0.0, "engines": [], "machine": Machine::default(), "harness_s": 0.0,
-            "neighbour_alone_per_second": null, "text": "",
-        }))
-        .unwrap();
-        run.sequential = bakeoff_analysis::schedule(&run, FIRST_LOOK..=20, max_time_s);
+        let mut run = describe_run(serde_json::json!({
+            "compare": "engine", "baseline": "sqlite", "factors": factors, "repetitions": 20, "planned": 80,
+        }));
+        run.sequential = bakeoff_analysis::schedule_looks(&run, FIRST_LOOK..=20, max_time_s);
         RunFolder::create(&self.dir.path().join("run"), &run, "").unwrap()
     }
 
-    fn planner(&self, folder: &mut RunFolder) -> UntilDecided {
-        UntilDecided::new(&self.experiment, &self.plan, folder).unwrap()
+    fn planner(&self, folder: &mut RunFolder) -> SequentialPlanner {
+        SequentialPlanner::new(&self.experiment, &self.plan, folder).unwrap()
     }
 
     /// The condition of a block.
     fn clients(&self, block: u32) -> &str {
         let mut blocks = self.plan.blocks.iter();
         let block = blocks.find(|it| it.number == block).expect("a block of the plan");
-        block.trials[0].cell.get(bakeoff_experiment::Factor::CLIENTS)
+        block.trials[0].cell.aliased_level(bakeoff_experiment::Factor::CLIENTS)
     }
 }
 
@@ -76,56 +64,27 @@ fn takes(levels: &Levels, repetition: u32) -> f64 {
     }
 }
 
-fn measured(milliseconds: f64) -> TrialMeasurements {
-    let mut kept = histogram::empty();
-    kept.record_n((milliseconds * 1e6) as u64, 100).unwrap();
-    let operation = OperationRecord {
-        name: "read".into(),
-        kept,
-        unfinished: 0,
-        per_second: 1.0,
-        service: None,
-        slots: Vec::new(),
-        errors: 0,
-        retries: 0,
-    };
-    TrialMeasurements {
-        ran_s: 2.0,
-        window_s: (0.2, 2.0),
-        operations: vec![operation],
-        measures: Measures::default(),
-        debts: Debts::default(),
-        warnings: Vec::new(),
-    }
-}
-
 /// Records so many trials of a block, ten seconds each.
 fn record(folder: &mut RunFolder, due: &DueBlock, trials: usize) {
     for planned in due.block.trials.iter().take(trials) {
-        let levels = planned.cell.to_map();
         let place = f64::from(2 * due.block.number + planned.order);
-        let trial = Trial {
-            repetition: due.block.repetition,
-            block: due.block.number,
-            attempt: due.attempt,
-            order: planned.order,
-            started_s: 10.0 * place,
-            valid: true,
-            reason: None,
-            measured: Some(measured(takes(&levels, due.block.repetition))),
-            levels,
-        };
+        let takes = takes(&planned.cell.to_map(), due.block.repetition);
+        let trial = make_trial(&due.block, planned, measure_reads(100, takes));
+        let trial = Trial { attempt: due.attempt, started_s: 10.0 * place, ..trial };
         folder.commit_trial(&trial).unwrap();
     }
 }
 
 /// Runs all that is asked for; the blocks and attempts, and what was said.
-fn carry_out(planner: &mut UntilDecided, folder: &mut RunFolder) -> (Vec<(u32, u32)>, Vec<String>) {
+fn carry_out(
+    planner: &mut SequentialPlanner,
+    folder: &mut RunFolder,
+) -> (Vec<(u32, u32)>, Vec<String>) {
     let (mut run, mut said) = (Vec::new(), Vec::new());
     loop {
         let used_s = folder.run().unwrap().sequential.unwrap().used_s;
         let due = planner.next(folder).unwrap();
-        said.extend(planner.news());
+        said.extend(planner.take_news());
         let Some(due) = due else { return (run, said) };
         record(folder, &due, 2);
         folder.note_used(used_s + 20.0).unwrap();
@@ -138,7 +97,7 @@ fn only_open_conditions_go_on_with_blocks_of_the_plan() {
     let bench = Bench::new();
     let mut folder = bench.folder(None);
     let mut planner = bench.planner(&mut folder);
-    assert_eq!(planner.left().len(), 6, "up to the first look");
+    assert_eq!(planner.blocks_left().len(), 6, "up to the first look");
     let (run, said) = carry_out(&mut planner, &mut folder);
     let of = |clients: &str| -> Vec<u32> {
         run.iter().map(|it| it.0).filter(|block| bench.clients(*block) == clients).collect()
@@ -206,13 +165,13 @@ fn a_disturbed_block_is_run_again_before_its_look_once_and_within_bounds() {
     }
     let again = planner.next(&mut folder).unwrap().unwrap();
     assert_eq!((again.block.number, again.attempt), (1, 1), "before the look at three");
-    assert_eq!(planner.news(), None);
+    assert_eq!(planner.take_news(), None);
     record(&mut folder, &again, 2);
     folder.note_disturbed(1, 1, "reading is slow").unwrap();
     // Of six blocks one may be run again, and no block more than once.
     let next = planner.next(&mut folder).unwrap().unwrap();
-    assert!(planner.news().is_some() && next.block.number > 5, "{next:?}");
-    let reason = folder.trial(1, 0, 0).unwrap().unwrap().reason.unwrap();
+    assert!(planner.take_news().is_some() && next.block.number > 5, "{next:?}");
+    let reason = folder.read_trial(1, 0, 0).unwrap().unwrap().reason.unwrap();
     assert!(reason.contains("the machine was disturbed (reading is slow)"), "{reason}");
 }
 

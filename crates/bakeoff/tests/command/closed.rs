@@ -1,15 +1,16 @@
-//! A terminal or a pipe that is closed while bakeoff speaks, and one that is full.
+//! A terminal or a pipe that is closed while bakeoff speaks.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
-use bakeoff_testkit::{PATIENCE, comes_while, ended_within, in_time, needs_root, wait_until};
+use bakeoff_testkit::{PATIENCE, comes_while, ended_within, in_time};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use super::{Done, Place, SMALL, strangers, trials};
+use super::others::users;
+use super::{Place, trials};
 
 const SLOW: &str = r#"
 name = "slow"
@@ -34,12 +35,12 @@ fn soon(run: &mut Child) -> Option<i32> {
 
 /// What was interrupted goes on, and is whole then.
 #[track_caller]
-fn assert_resumable(place: &Place, folder: &str) {
-    place.assert_clean(folder);
-    assert_eq!(place.json(folder)["run"]["status"], "interrupted");
-    assert!(trials(&place.path(folder)) < PLANNED);
-    place.run(&["run", "--resume", folder]).code(0);
-    let document = place.json(folder);
+fn assert_resumable(place: &Place, user: u32) {
+    place.assert_clean("r");
+    assert_eq!(place.json("r")["run"]["status"], "interrupted");
+    assert!(trials(&place.path("r")) < PLANNED);
+    place.run_as(user, &["run", "--resume", "r"]).code(0);
+    let document = place.json("r");
     let valid = document["trials"].as_array().unwrap().iter().filter(|it| it["valid"] == true);
     assert_eq!(valid.count() as i64, PLANNED);
 }
@@ -65,56 +66,35 @@ fn leave(place: &Place, run: &mut Child) -> bool {
     begun && is_interrupted(place, run)
 }
 
-#[test]
-#[ignore = "slow: make test-slow"]
-fn an_ordinary_user_s_run_whose_reader_has_gone_is_interrupted() {
-    if !needs_root("be somebody else") {
-        return;
-    }
-    let place = in_time("the run", |_| {
-        let place = Place::new();
-        place.write("slow.toml", SLOW);
-        strangers::give(&place);
-        let arguments = ["run", "slow.toml", "--out", "r"];
-        let mut run = strangers::as_stranger(&place, &arguments).spawn().unwrap();
-        leave(&place, &mut run).then_some(place)
-    });
-    place.assert_clean("r");
-    let resumed = strangers::as_stranger(&place, &["run", "--resume", "r"]).output().unwrap();
-    Done(resumed).code(0);
-}
-
-/// `bakeoff run … 2>&1 | head -1`.
+/// `bakeoff run … 2>&1 | head -1`; and a reader of standard output that goes before it has read anything:
+/// nothing is said there before the end.
 #[test]
 fn a_run_whose_reader_has_gone_is_interrupted() {
-    let place = in_time("the run", |_| {
-        let place = Place::new();
-        place.write("slow.toml", SLOW);
-        let mut run = place.start(&["run", "slow.toml", "--out", "r"]);
-        leave(&place, &mut run).then_some(place)
-    });
-    assert_resumable(&place, "r");
-}
-
-/// A reader of standard output that goes before it has read anything; `head -1` would stay, since nothing is said
-/// there before the end.
-#[test]
-fn a_run_whose_report_nobody_will_read_is_interrupted() {
-    let (place, said) = in_time("the run", |_| {
-        let place = Place::new();
-        place.write("slow.toml", SLOW);
-        let mut run = place.start(&["run", "slow.toml", "--out", "r"]);
-        let begun = comes_while(&mut run, "the first trial", || trials(&place.path("r")) >= 1);
-        drop(run.stdout.take());
-        if !(begun && is_interrupted(&place, &mut run)) {
-            return None;
+    // Of errors by every user, and of the output by this one.
+    let cases = users().into_iter().map(|user| (user, true)).chain([(users()[0], false)]);
+    for (user, of_errors) in cases {
+        let (place, said) = in_time("the run", |_| {
+            let place = Place::of(user);
+            place.write("slow.toml", SLOW);
+            let run = ["run", "slow.toml", "--out", "r"];
+            let mut run = place.command_as(user, &run).spawn().unwrap();
+            if of_errors {
+                return leave(&place, &mut run).then_some((place, None));
+            }
+            let begun = comes_while(&mut run, "the first trial", || trials(&place.path("r")) >= 1);
+            drop(run.stdout.take());
+            if !(begun && is_interrupted(&place, &mut run)) {
+                return None;
+            }
+            let mut said = String::new();
+            run.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+            Some((place, Some(said)))
+        });
+        if let Some(said) = said {
+            assert!(said.contains("--resume r") && !said.contains("panicked"), "{said}");
         }
-        let mut said = String::new();
-        run.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        Some((place, said))
-    });
-    assert!(said.contains("--resume r") && !said.contains("panicked"), "{said}");
-    assert_resumable(&place, "r");
+        assert_resumable(&place, user);
+    }
 }
 
 /// A terminal: what a person has before them, and what programs are given.
@@ -171,7 +151,7 @@ fn a_run_whose_terminal_was_closed_is_interrupted() {
             drop(screen);
             (begun && is_interrupted(&place, &mut run)).then_some(place)
         });
-        assert_resumable(&place, "r");
+        assert_resumable(&place, users()[0]);
     }
 }
 
@@ -196,56 +176,4 @@ fn a_terminal_of_80_columns_shows_how_the_levels_stand_in_whole_words() {
     // The rest of the sentence stands in the next line, or in this one.
     let sentence: String = stands.chars().take(120).collect();
     assert!(sentence.contains("so far (1 block)"), "{sentence:?}");
-}
-
-/// `nohup bakeoff run …`.
-#[test]
-fn a_run_that_is_told_to_outlive_its_terminal_does() {
-    let place = Place::new();
-    place.write("small.toml", SMALL);
-    let mut command = Command::new("nohup");
-    command.arg(env!("CARGO_BIN_EXE_bakeoff")).args(["run", "small.toml", "--out", "r"]);
-    command.current_dir(place.path("")).env("XDG_RUNTIME_DIR", place.path(""));
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let run = command.spawn().unwrap();
-    wait_until("the first trial", || trials(&place.path("r")) >= 1);
-    let pid = rustix::process::Pid::from_child(&run);
-    rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
-    Done(run.wait_with_output().unwrap()).code(0);
-    assert_eq!(place.json("r")["run"]["status"], "finished");
-}
-
-fn full() -> Stdio {
-    OpenOptions::new().write(true).open("/dev/full").unwrap().into()
-}
-
-#[test]
-fn a_full_standard_error_changes_nothing() {
-    let place = Place::new();
-    // Something is said of settings that nobody takes.
-    let settings = "[settings.\"mariadb:innodb\"]\nsync_binlog = 0\n";
-    place.write("small.toml", &format!("{SMALL}{settings}"));
-    let run = |arguments: &[&str]| place.command(arguments).stderr(full()).output().unwrap();
-    Done(run(&["run", "small.toml", "--out", "r"])).code(0).says(&["The report"]);
-    assert_eq!(place.json("r")["run"]["status"], "finished");
-    // What is wrong is still told by the exit code.
-    Done(run(&["run", "--resume", "nowhere"])).code(3);
-    Done(run(&["run", "nowhere.toml"])).code(2);
-}
-
-#[test]
-fn a_report_that_can_t_be_written_is_a_failure_and_one_that_nobody_reads_is_none() {
-    let place = Place::new();
-    place.write("small.toml", SMALL);
-    place.run(&["run", "small.toml", "--out", "r"]).code(0);
-    for format in ["html", "json", "csv", "md", "term"] {
-        let mut report = place.command(&["report", "r", "--format", format]);
-        let done = Done(report.stdout(full()).output().unwrap()).code(4);
-        done.says(&["standard output can't be written", "No space left"]);
-        let mut report = place.start(&["report", "r", "--format", format]);
-        drop(report.stdout.take());
-        Done(report.wait_with_output().unwrap()).code(0);
-    }
-    let mut list = place.command(&["list"]);
-    Done(list.stdout(full()).output().unwrap()).code(4);
 }

@@ -1,4 +1,4 @@
-//! `bakeoff compare`.
+//! Two runs held against each other: `bakeoff compare`, and reports of one beside another of the same levels.
 
 use std::process::Command;
 
@@ -6,11 +6,12 @@ use serde_json::Value;
 
 use super::{Done, Place, SMALL};
 
-/// A run of each block once, in a folder of that name.
-fn run(place: &Place, out: &str, more: &[&str]) {
-    place.write("small.toml", SMALL);
-    let arguments = ["run", "small.toml", "--repetitions", "1", "--quiet", "--out", out];
-    place.run(&[&arguments[..], more].concat()).code(0);
+/// Each block once, in a folder of that name.
+fn run(place: &Place, out: &str, toml: &str) {
+    let name = format!("{out}.toml");
+    place.write(&name, toml);
+    let short = ["--seconds", "0.5", "--repetitions", "1", "--quiet", "--out", out];
+    place.run(&[&["run", &*name][..], &short].concat()).code(0);
 }
 
 fn copy(place: &Place, from: &str, to: &str) {
@@ -22,30 +23,30 @@ fn copy(place: &Place, from: &str, to: &str) {
 #[test]
 fn the_exit_code_says_that_nothing_is_decided_and_only_under_a_limit() {
     let place = Place::new();
-    run(&place, "one", &[]);
+    run(&place, "one", SMALL);
     copy(&place, "one", "two");
     let compare = ["compare", "one", "two"];
-    let done = place.run(&compare).code(0);
-    done.says(&["two against one", "What differs in set-up", "Nothing that is recorded", "1.00"]);
-    let limited =
-        |more: &[&str]| place.run(&[&compare[..], &["--fail-above", "10%"], more].concat()).code(3);
+    place.run(&compare).code(0).says(&["two against one", "Nothing that is recorded", "1.00"]);
+    let gate = [&compare[..], &["--fail-above", "10%"]].concat();
+    let limited = |more: &[&str]| place.run(&[&gate[..], more].concat()).code(3);
     limited(&[]).says(&["Nothing could be decided of 2 comparisons", "--repetitions"]);
     limited(&["--format", "md"]).says(&["# two against one", "| undecided |"]);
-    let json = limited(&["--format", "json"]).out();
-    let json: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!((&json["gate"], &json["limit"]), (&Value::from("undecided"), &Value::from(0.1)));
+    let json: Value = serde_json::from_str(&limited(&["--format", "json"]).out()).unwrap();
+    assert_eq!((&json["gate"], &json["limit"]), (&"undecided".into(), &0.1.into()));
     let shared = json["shared"].as_array().unwrap();
     assert!(shared.iter().all(|it| it["ratio"] == 1.0 && it["low"].is_null()), "{shared:?}");
+    // That the output is lost is no word on the runs.
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = place.command(&gate).stdout(full).output().unwrap();
+    Done(output).code(4).says(&["standard output"]);
 }
 
 #[test]
 fn what_can_t_be_compared_is_refused_by_one_code_with_what_to_do() {
     let place = Place::new();
-    run(&place, "one", &[]);
-    run(&place, "other", &["--clients", "2"]);
-    place.write("ledger.toml", "workload = \"ledger\"\nengine = [\"sqlite\", \"lmdb\"]\n");
-    let short = ["--seconds", "0.5", "--repetitions", "1", "--quiet", "--out", "ledger"];
-    place.run(&[&["run", "ledger.toml"][..], &short].concat()).code(0);
+    run(&place, "one", SMALL);
+    run(&place, "other", &format!("{SMALL}clients = 2\n"));
+    run(&place, "ledger", "workload = \"ledger\"\nengine = [\"sqlite\", \"lmdb\"]\n");
     std::fs::create_dir(place.path("empty")).unwrap();
     copy(&place, "one", "old");
     let database = rusqlite::Connection::open(place.path("old").join("run.sqlite")).unwrap();
@@ -53,18 +54,17 @@ fn what_can_t_be_compared_is_refused_by_one_code_with_what_to_do() {
     drop(database);
     std::os::unix::fs::symlink(place.path("one"), place.path("link")).unwrap();
     for (arguments, texts) in [
-        (&["one", "one"][..], &["one is named twice; name two runs"][..]),
+        (&["one", "one"][..], &["one is named twice"][..]),
         (&["one", "link"], &["is named twice"]),
         (&["one", "empty"], &["empty"]),
         (&["nowhere", "one"], &["nowhere"]),
         (&["one", "old"], &["old"]),
         (&["one"], &["AFTER"]),
         (&["one", "other"], &["no cell in common", "clients 1", "clients 2", "postgres/path=DIR"]),
-        (&["one", "ledger"], &["workload `point`", "one of `ledger`", "runs of one workload"]),
-        (&["one", "other", "--fail-above", "ten"], &["--fail-above", "such as 10%"]),
+        (&["one", "ledger"], &["workload `point`", "one of `ledger`"]),
+        (&["one", "other", "--fail-above", "ten"], &["such as 10%"]),
         (&["one", "other", "--fail-above", "10"], &["10%, not 10"]),
         (&["one", "other", "--fail-above", "0.1"], &["0.1%, not 0.1"]),
-        (&["one", "other", "--fail-above", "nan"], &["from 0%"]),
         (&["one", "other", "--fail-above", "-5%"], &["from 0%"]),
         (&["one", "other", "--fail-above", "nan%"], &["from 0%"]),
         (&["one", "other", "--format", "html"], &["term", "md", "json"]),
@@ -73,13 +73,41 @@ fn what_can_t_be_compared_is_refused_by_one_code_with_what_to_do() {
     }
 }
 
-/// That the output is lost is no word on the runs.
 #[test]
-fn a_full_output_is_neither_worse_nor_undecided() {
+fn an_application_stands_beside_the_files_by_the_same_levels() {
     let place = Place::new();
-    run(&place, "one", &[]);
-    copy(&place, "one", "two");
-    let mut compare = place.command(&["compare", "one", "two", "--fail-above", "10%"]);
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    Done(compare.stdout(full).output().unwrap()).code(4).says(&["standard output"]);
+    let clients = "compare = \"clients\"\nclients = [1, 2]\n";
+    let files = "workload = \"fileio\"\ndisk = \"host\"\nsize = \"4M\"\ndepth = [1, 4]\n";
+    run(&place, "files", &format!("{files}{clients}"));
+    let point = format!("workload = \"point\"\nengine = \"sqlite\"\n{clients}");
+    run(&place, "application", &point);
+    let report = |other: &str, format: &str| {
+        place.run(&["report", "files", "--beside", other, "--format", format])
+    };
+    let text = report("application", "md").code(0);
+    let text = text.says(&["What it is worth to an application", "Times as fast as with 1"]).out();
+    let row = |workload: &str| {
+        let start = format!("| {workload} |");
+        text.lines().find(|line| line.starts_with(&start)).expect("a row")
+    };
+    // What varies of the files alone.
+    assert_eq!(["fileio", "point"].map(|it| row(it).contains("depth")), [true, false], "{text}");
+    let json = report("application", "json").code(0).out();
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let other = &json["applications"][0];
+    assert_eq!((&other["workload"], &other["folder"]), (&"point".into(), &"application".into()));
+    assert_eq!(other["differences"], serde_json::json!([]), "the same machine and program");
+    let comparisons = other["comparisons"].as_array().unwrap();
+    assert!(!comparisons.is_empty() && comparisons.iter().all(|it| it["level"] == "2"));
+    // A report by itself has nothing of it.
+    assert!(place.json("files")["applications"].is_null());
+
+    run(&place, "engines", SMALL);
+    for (other, code, why) in [
+        ("engines", 2, "--compare clients"),
+        ("files", 2, "files is named twice"),
+        (".", 3, "it has no run.sqlite"),
+    ] {
+        report(other, "md").code(code).says(&[why]);
+    }
 }

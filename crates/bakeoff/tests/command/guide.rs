@@ -4,31 +4,57 @@ use bakeoff_devices::models::Models;
 use bakeoff_engines::EngineHome;
 use bakeoff_experiment::{Experiment, Factor, FlagOverrides};
 
+use super::{Done, Place};
+
 const DISKS: &str = include_str!("../../../../docs/disks.md");
 const ENGINES: &str = include_str!("../../../../docs/engines.md");
 const EXPERIMENTS: &str = include_str!("../../../../docs/experiments.md");
 const README: &str = include_str!("../../../../README.md");
 
-/// The rows of the table in docs/durability.md, as the engines have it.
-fn rows() -> String {
-    let mut rows = String::new();
+#[test]
+fn the_tables_of_the_guide_are_the_programs_own() {
+    let (mut promises, mut engines) = (String::new(), String::new());
     for engine in bakeoff_engines::ENGINES {
         let about = engine.about();
         for promise in about.promises {
             let settings =
                 promise.settings.map_or("can't be had".into(), |text| format!("`{text}`"));
             let (level, source) = (promise.durability.name(), promise.source);
-            rows += &format!("| {} | `{level}` | {settings} | {source} |\n", about.name);
+            promises += &format!("| {} | `{level}` | {settings} | {source} |\n", about.name);
         }
+        let declared = engine.options().into_iter().map(|option| option.factor);
+        let declared = declared
+            .map(|option| format!("`{}`: {} ({})", option.name, option.summary, option.syntax));
+        let server = about.home == EngineHome::Server;
+        let settings = server.then(|| "any setting of the server by its name".to_owned());
+        let options: Vec<String> = declared.chain(settings).collect();
+        let options = if options.is_empty() { "none".into() } else { options.join("; ") };
+        let (name, summary) = (about.name, about.summary);
+        engines += &format!("| [`{name}`]({}) | {summary} | {options} |\n", page_of(name));
     }
-    rows
-}
-
-#[test]
-fn the_table_of_promises_is_the_engines() {
-    let page = include_str!("../../../../docs/durability.md");
-    let rows = rows();
-    assert!(page.contains(&rows), "docs/durability.md should hold these rows:\n{rows}");
+    let row = |name: &str, summary: &str| format!("| `{name}` | {summary} |\n");
+    let arrivals = bakeoff_load::ARRIVALS.iter().map(|it| row(it.name, it.summary)).collect();
+    let planners = &bakeoff_lab::planner::PLANNERS;
+    let planners: String = planners.iter().map(|it| row(it.name, it.summary)).collect();
+    for (page, text, rows) in [
+        ("durability", include_str!("../../../../docs/durability.md"), promises),
+        ("engines", ENGINES, engines),
+        ("experiments", EXPERIMENTS, arrivals),
+        ("experiments", EXPERIMENTS, planners),
+    ] {
+        assert!(text.contains(&rows), "docs/{page}.md should hold these rows:\n{rows}");
+    }
+    for disk in Models::standard().list_models().into_iter().map(|it| it.name) {
+        assert!(DISKS.contains(&format!("\n| `{disk}` |")), "docs/disks.md has no row of {disk}");
+    }
+    let options = bakeoff_lab::Registry::standard().vocabulary().option_factors(None);
+    let names: Vec<&str> = options.into_iter().map(Factor::name).collect();
+    assert!(names.contains(&"compression") && names.contains(&"rpm"), "{names:?}");
+    for name in names {
+        let quoted = format!("`{name}`");
+        let is_there = [ENGINES, DISKS].iter().any(|page| page.contains(&quoted));
+        assert!(is_there, "neither docs/engines.md nor docs/disks.md tells of {quoted}");
+    }
 }
 
 #[test]
@@ -55,33 +81,6 @@ fn page_of(engine: &str) -> String {
     format!("engines/{}.md", engine.replace(':', "-"))
 }
 
-/// The rows of the table in docs/engines.md, as the engines have it.
-fn rows_of_engines() -> String {
-    let mut rows = String::new();
-    for engine in bakeoff_engines::ENGINES {
-        let about = engine.about();
-        let declared = engine
-            .options()
-            .into_iter()
-            .map(|option| option.factor)
-            .map(|option| format!("`{}`: {} ({})", option.name, option.summary, option.syntax));
-        let server = about.home == EngineHome::Server;
-        let settings = server.then(|| "any setting of the server by its name".to_owned());
-        let options: Vec<String> = declared.chain(settings).collect();
-        let options = if options.is_empty() { "none".into() } else { options.join("; ") };
-        let name = about.name;
-        let page = page_of(name);
-        rows += &format!("| [`{name}`]({page}) | {} | {options} |\n", about.summary);
-    }
-    rows
-}
-
-#[test]
-fn the_table_of_engines_is_their_list() {
-    let rows = rows_of_engines();
-    assert!(ENGINES.contains(&rows), "docs/engines.md should hold these rows:\n{rows}");
-}
-
 #[test]
 fn each_engine_has_a_page_that_says_what_work_it_defers() {
     let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
@@ -94,46 +93,6 @@ fn each_engine_has_a_page_that_says_what_work_it_defers() {
         let says = page.to_lowercase().contains("deferred work");
         assert!(says, "{} does not tell of the deferred work of {name}", path.display());
     }
-}
-
-#[test]
-fn the_page_on_disks_names_them_all() {
-    let listed = Models::standard().listed().into_iter().map(|listed| listed.name);
-    for disk in listed.chain(["host".to_owned()]) {
-        let row = format!("\n| `{disk}` |");
-        assert!(DISKS.contains(&row), "docs/disks.md has no row {row:?}");
-    }
-}
-
-#[test]
-fn the_arrival_processes_on_the_page_are_their_list() {
-    let row = |it: &&bakeoff_load::ArrivalProcess| format!("| `{}` | {} |\n", it.name, it.summary);
-    let rows: String = bakeoff_load::ARRIVALS.iter().map(row).collect();
-    assert!(EXPERIMENTS.contains(&rows), "docs/experiments.md should hold these rows:\n{rows}");
-}
-
-#[test]
-fn the_pages_name_every_option_that_is_a_factor() {
-    let options = bakeoff_lab::Registry::standard().vocabulary().options(None);
-    let names: Vec<&str> = options.into_iter().map(Factor::name).collect();
-    assert!(names.contains(&"compression") && names.contains(&"rpm"), "{names:?}");
-    for name in names {
-        let quoted = format!("`{name}`");
-        let is_there = [ENGINES, DISKS].iter().any(|page| page.contains(&quoted));
-        assert!(is_there, "neither docs/engines.md nor docs/disks.md tells of {quoted}");
-    }
-}
-
-#[test]
-fn the_planners_on_the_page_are_their_list() {
-    let list = super::Place::new().run(&["list", "planners"]).code(0).out();
-    let listed: Vec<&str> =
-        list.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert!(listed.contains(&"fixed") && listed.contains(&"until-decided"), "{list}");
-    let row =
-        |it: &&bakeoff_lab::planner::PlannerKind| format!("| `{}` | {} |\n", it.name, it.summary);
-    let rows: String = bakeoff_lab::planner::PLANNERS.iter().map(row).collect();
-    assert!(EXPERIMENTS.contains(&rows), "docs/experiments.md should hold these rows:\n{rows}");
 }
 
 /// The cells of a row of a table, without the ticks of code.
@@ -205,9 +164,9 @@ fn the_experiments_on_the_pages_are_right() {
 fn the_message_on_the_page_is_what_is_printed() {
     let blocks = EXPERIMENTS.split("```text\n").skip(1).filter_map(|rest| rest.split("```").next());
     let shown = blocks.into_iter().find(|block| block.starts_with("error:"));
-    let place = super::Place::new();
+    let place = Place::new();
     place.write("mine.toml", "workload = \"redmine\"\ndurability = [\"strict\", \"relaxd\"]\n");
-    let printed = place.run(&["run", "mine.toml"]).code(2).err();
+    let printed = place.typed("run mine.toml").code(2).err();
     assert_eq!(shown.expect("the page shows a message"), printed, "docs/experiments.md");
 }
 
@@ -250,69 +209,19 @@ fn readme_is_short_and_its_picture_is_one_that_a_command_of_the_repository_makes
     assert!(made.contains(path), "ci/picture does not make {path}");
 }
 
-/// The examples of README that run something, with the words of each and the time that it tells.
-fn examples() -> Vec<(Vec<&'static str>, Option<f64>)> {
-    let runs = README.lines().filter(|line| line.starts_with("bakeoff run ")).map(|line| {
-        let (command, comment) = line.split_once(" #").unwrap_or((line, ""));
-        (command.split_whitespace().skip(1).collect(), seconds(comment))
-    });
-    runs.collect()
-}
-
-#[test]
-fn the_examples_say_how_long_they_take() {
-    let place = super::Place::new();
-    place.write("my-experiment.toml", "workload = \"redmine\"\nengine = \"sqlite\"\n");
-    let mut held = 0;
-    for (words, told) in examples() {
-        // They need a server, an interrupted run, or a disk of the reader's.
-        let needs = |word: &&str| ["--resume", "--path"].contains(word) || word.contains("://");
-        if words.iter().any(needs) {
-            continue;
-        }
-        if words.contains(&"--dry-run") {
-            place.run(&words).code(0);
-            continue;
-        }
-        let out = place.run(&[&words[..], &["--dry-run"]].concat()).code(0).out();
-        let told = told.unwrap_or_else(|| panic!("{words:?} says no time"));
-        let share = told / estimated(&out);
-        assert!((0.8..1.25).contains(&share), "{words:?} says {told} s: {out}");
-        held += 1;
-    }
-    assert!(held >= 5, "{held} examples");
-}
-
-/// The presets' own words on their time: in a file it stands in a comment.
-#[test]
-fn the_presets_say_how_long_they_take() {
-    let list = super::Place::new().run(&["list", "presets"]).code(0).out();
-    for (preset, whole, quick) in [
-        ("articles/redmine", "15 min", "2 min 20 s"),
-        ("fileio ", "3 min 40 s", "  35 s"),
-        ("power-cut", "3 min 30 s", "1 min"),
-        ("demo ", "3 min", "1 min 30 s"),
-        ("redmine ", "18 min", "2 min 20 s"),
-    ] {
-        let is_its = |line: &&str| line.trim_start().starts_with(preset);
-        let row = list.lines().find(is_its).expect("a row");
-        assert!(row.contains(whole) && row.contains(quick), "{row}");
-    }
-}
-
 /// The example with a URL, after what README says that the server needs.
 #[test]
 fn the_example_with_a_url_runs_as_it_is_written() {
     if !super::servers::installed(&["mariadb:innodb"]) {
         return;
     }
-    let (place, theirs) = (super::Place::new(), super::elsewhere::Theirs::start_with(&[]));
+    let (place, theirs) = (Place::new(), super::elsewhere::Theirs::start_with(&[]));
     let sql = README.split("```sql\n").nth(1).expect("what the server needs");
     theirs.must(sql.split("-- PostgreSQL").next().expect("MySQL's part"));
-    let (words, told) = examples()
-        .into_iter()
-        .find(|(words, _)| words.iter().any(|word| word.contains("mysql://")))
-        .expect("the example");
+    let mut runs = README.lines().filter(|line| line.starts_with("bakeoff run "));
+    let example = runs.find(|line| line.contains("mysql://")).expect("the example");
+    let (words, told) = example.split_once(" #").expect("it says a time");
+    let words: Vec<&str> = words.split_whitespace().skip(1).collect();
     let host = format!("localhost/db?socket={}", theirs.socket().display());
     let words: Vec<String> = words.iter().map(|word| word.replace("host/db", &host)).collect();
     let password = README.lines().find_map(|line| line.strip_prefix("export MYSQL_PWD="));
@@ -320,21 +229,22 @@ fn the_example_with_a_url_runs_as_it_is_written() {
     let run = |more: &[&str]| {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let mut command = place.command(&[&words[..], more].concat());
-        super::Done(command.env("MYSQL_PWD", password).output().unwrap()).code(0)
+        Done(command.env("MYSQL_PWD", password).output().unwrap()).code(0)
     };
     let planned = run(&["--dry-run"]);
-    let (told, planned_s) = (told.expect("it says a time"), estimated(&planned.out()));
+    let (told, planned_s) = (seconds(told).expect("a time"), estimated(&planned.out()));
     assert!((0.8..1.25).contains(&(told / planned_s)), "{told} s: {}", planned.out());
     assert_eq!(planned.err(), "", "nothing is in its way");
-    let done = run(&["--seconds", "0.5", "--repetitions", "1", "--out", "r"]);
+    let short = "--seconds 0.5 --repetitions 1 --noise-floor false --out r";
+    let done = run(&super::words(short));
     assert!(!done.err().contains("not run"), "{}", done.err());
     let document = place.json("r");
     let trials = document["trials"].as_array().expect("trials");
-    assert_eq!(trials.len(), 3, "the server twice, for the noise, and SQLite");
+    assert_eq!(trials.len(), 2, "the server and SQLite");
     assert!(trials.iter().all(|trial| trial["valid"] == true), "{trials:?}");
 }
 
-/// The whole of a preset, beside what was estimated before it began. How far that was off is told, and
+/// The whole of a preset, with short trials, beside what was estimated before it began. How far that was off is told, and
 /// judged where the machine is quiet: a busy one takes longer.
 #[test]
 #[ignore = "slow: make test-slow"]
@@ -342,8 +252,8 @@ fn a_preset_takes_no_less_than_its_trials_and_tells_its_estimate_beside_that() {
     if !super::on_disks::can_mount() {
         return;
     }
-    let place = super::Place::new();
-    place.run(&["run", "fileio", "--quick", "--out", "r"]).code(0);
+    let place = Place::new();
+    place.typed("run fileio --quick --seconds 0.5 --out r").code(0);
     let document = place.json("r");
     let run = &document["run"];
     let [estimated, started, ended] = ["estimated_s", "started_s", "ended_s"]

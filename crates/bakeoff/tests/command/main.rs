@@ -1,58 +1,42 @@
 //! The command as its users meet it: runs, interruptions, and every kind of nonsense.
 
+mod application;
 mod bad_input;
-mod beside;
 mod clients;
 mod closed;
 mod cluster;
 mod compare;
-mod counted;
-mod debts;
-mod demo;
+mod cuts;
+mod dependencies;
 mod disk;
 mod elsewhere;
-mod equal_terms;
-mod fileio;
+#[cfg(target_arch = "x86_64")]
+mod faults;
+mod files;
 mod guide;
-mod help;
-mod images;
-mod in_memory;
-mod interrupted;
-mod keys;
-mod layouts;
 mod lists;
-mod log;
 mod merge;
 mod on_disks;
-mod open_loop;
 mod ordinary;
 mod others;
-mod page;
-mod page_cache;
 mod pages;
-mod passwords;
-mod power_cut;
-mod priced;
+mod plan;
 mod raw_device;
-mod release;
-mod reports_of_cuts;
-mod runs;
-mod sequences;
+mod report;
+mod resume;
+mod run;
 mod servers;
-mod shards;
-mod silent;
 mod slurm;
 mod stack;
 mod states;
 mod strangers;
-mod takeover;
-mod tarantool;
 mod tls;
 mod trust;
-mod until_decided;
+mod untrusted;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
 
 use bakeoff_results::Measures;
 use bakeoff_testkit::{PATIENCE, ended_within};
@@ -70,6 +54,32 @@ impl Place {
     fn new() -> Self {
         // Not the system's temporary folder: that may be in memory, where there is no direct I/O.
         Self(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+    }
+
+    /// A place with the experiment [`SMALL`], and in `r` a finished run of it: one run for all tests,
+    /// and a copy for each.
+    fn finished() -> Self {
+        static FILES: OnceLock<Vec<(String, Vec<u8>)>> = OnceLock::new();
+        let files = FILES.get_or_init(|| {
+            let place = Self::small();
+            place.run(&["run", "small.toml", "--out", "r"]).code(0);
+            let names = ["run.sqlite", "experiment.toml", "report.html"];
+            let read = |name| std::fs::read(place.path("r").join(name)).unwrap();
+            names.map(|name| (name.to_owned(), read(name))).into()
+        });
+        let place = Self::small();
+        std::fs::create_dir(place.path("r")).unwrap();
+        for (name, bytes) in files {
+            std::fs::write(place.path("r").join(name), bytes).unwrap();
+        }
+        place
+    }
+
+    /// A place with the experiment [`SMALL`].
+    fn small() -> Self {
+        let place = Self::new();
+        place.write("small.toml", SMALL);
+        place
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -90,6 +100,11 @@ impl Place {
 
     fn run(&self, arguments: &[&str]) -> Done {
         Done(self.command(arguments).output().unwrap())
+    }
+
+    /// The same of a line, none of whose words holds a blank.
+    fn typed(&self, line: &str) -> Done {
+        self.run(&words(line))
     }
 
     fn start(&self, arguments: &[&str]) -> Child {
@@ -161,6 +176,11 @@ impl Done {
         }
         self
     }
+}
+
+/// The words of a line, none of which holds a blank.
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
 }
 
 /// How many trials a run folder holds, whoever writes it.

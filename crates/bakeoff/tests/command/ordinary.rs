@@ -6,7 +6,7 @@ use bakeoff_results::measure::*;
 use bakeoff_testkit::{AS_NOBODY, NOBODY, is_root, needs_root, skip, wait_until};
 
 use super::stack::with_php;
-use super::{Place, measured};
+use super::{Done, Place, measured, words};
 
 /// Trials of an engine, one after the other, and their clients. Of a server whose processes come and
 /// go there are more; Aria, which can't roll a conflict back, has one client.
@@ -22,6 +22,12 @@ const TRIALS: [(&str, u32, &str); 7] = [
 
 /// Trials of each engine in a soak, unless `BAKEOFF_TRIALS` says how many.
 const SOAK: u32 = 200;
+
+/// One short trial of SQLite's into `r`, of what is soon loaded and commits; flags of its own follow.
+const SHORT: &str = "run oltp --factor test=insert --scale 10k --engine sqlite --out r --quiet \
+                     --repetitions 1 --seconds 0.5 --clients 1 --neighbours 0 --noise-floor false";
+
+const LIMITED: &str = "--memory 256M --durability relaxed";
 
 /// A place of an ordinary user's, and who that is: this one, or one that root can be.
 fn place() -> (Place, u32) {
@@ -42,23 +48,32 @@ fn every_trial_of_every_engine_is_measured_without_root_soak() {
     trials_without_root(Some(wanted.unwrap_or(SOAK)));
 }
 
-/// So many trials of each engine, or as many as each has by default.
+/// So many trials of each engine, or as many as each has by default; of all engines at once, who wait for different
+/// things.
 fn trials_without_root(wanted: Option<u32>) {
     let (place, user) = place();
-    for (engine, count, clients) in TRIALS {
-        let (count, out) = (wanted.unwrap_or(count).to_string(), engine.replace(':', "-"));
-        let run = ["run", "redmine", "--engine", engine, "--out", &out, "--quiet"];
-        let terms = ["--repetitions", &count, "--seconds", "0.5", "--clients", clients];
-        let same = ["--neighbours", "0", "--durability", "relaxed", "--noise-floor", "false"];
-        let done = place.run_as(user, &[&run[..], &terms, &same].concat());
+    let out = |engine: &str| engine.replace(':', "-");
+    let runs = TRIALS.map(|(engine, count, clients)| {
+        let (count, out) = (wanted.unwrap_or(count), out(engine));
+        let run = format!(
+            "run oltp --factor test=insert --scale 10k --engine {engine} --out {out} --quiet \
+             --repetitions {count} --seconds 0.5 --clients {clients} --neighbours 0 \
+             --durability relaxed --noise-floor false"
+        );
+        (engine, count as usize, place.command_as(user, &words(&run)).spawn().unwrap())
+    });
+    // All of them end before one is judged.
+    let ended = runs.map(|(engine, count, run)| (engine, count, run.wait_with_output().unwrap()));
+    for (engine, count, done) in ended {
+        let done = Done(done);
         if done.err().contains("apt-get install") {
             skip(format_args!("{engine} is not installed: {}", done.err()));
             continue;
         }
         let done = done.code(0);
-        let document = place.json(&out);
+        let document = place.json(&out(engine));
         let trials = document["trials"].as_array().unwrap();
-        assert!(trials.len() >= count.parse().unwrap(), "{engine}: {}", trials.len());
+        assert!(trials.len() >= count, "{engine}: {}", trials.len());
         for trial in trials {
             let bytes = measured(trial).get(&WRITE_CALLS, &Scope::DATABASE);
             assert!(bytes.is_some_and(|bytes| bytes > 0.0), "{engine}: {trial}");
@@ -70,15 +85,10 @@ fn trials_without_root(wanted: Option<u32>) {
 #[test]
 fn a_virtual_disk_is_mounted_without_root() {
     let (place, user) = place();
-    let run =
-        ["run", "redmine", "--engine", "sqlite", "--disk", "ssd-sata", "--out", "r", "--quiet"];
-    let terms = ["--repetitions", "1", "--seconds", "0.5", "--clients", "1", "--neighbours", "0"];
-    let same = ["--durability", "strict", "--noise-floor", "false"];
-    let run = [&run[..], &terms, &same].concat();
-    let done = if is_root() {
-        place.run_as_nobody_where_all_may_open_fuse(&run)
-    } else {
-        place.run_as(user, &run)
+    let run = format!("{SHORT} --disk ssd-sata --durability strict");
+    let done = match is_root() {
+        true => place.run_as_nobody_where_all_may_open_fuse(&words(&run)),
+        false => place.run_as(user, &words(&run)),
     };
     if done.err().contains("can be had") {
         return skip(done.err());
@@ -101,10 +111,7 @@ fn memory_that_can_not_be_limited_is_told_with_what_brings_it() {
     };
     let line = line(&doctor.out()).expect("doctor speaks of it");
     assert!(line.starts_with("ok") || line.contains(word), "{line}");
-    let run = ["run", "redmine", "--engine", "sqlite", "--memory", "256M", "--out", "r"];
-    let terms = ["--repetitions", "1", "--seconds", "0.5", "--clients", "1", "--neighbours", "0"];
-    let same = ["--durability", "relaxed", "--noise-floor", "false"];
-    let done = place.run_as(user, &[&run[..], &terms, &same].concat());
+    let done = place.run_as(user, &words(&format!("{SHORT} {LIMITED}")));
     if line.starts_with("ok") {
         done.code(0);
     } else {
@@ -120,10 +127,9 @@ fn a_vote_is_served_by_nginx_and_php_without_root() {
         return;
     }
     let (place, user) = place();
-    let run = ["run", "vote", "--engine", "sqlite", "--factor", "server=php", "--out", "r"];
-    let terms = ["--factor", "step=read+write", "--compare", "server", "--durability", "none"];
-    let short = ["--repetitions", "1", "--seconds", "1", "--clients", "20", "--quiet"];
-    place.run_as(user, &[&run[..], &terms, &short].concat()).code(0);
+    let run = "run vote --engine sqlite --factor server=php --factor step=read+write --compare server --durability none \
+               --repetitions 1 --seconds 1 --clients 20 --quiet --out r";
+    place.run_as(user, &words(run)).code(0);
     place.assert_clean("r");
     let document = place.json("r");
     let trial = &document["trials"][0];
@@ -153,15 +159,12 @@ fn a_group_that_is_given_to_a_user_limits_memory() {
     for path in [group.clone(), group.join("cgroup.procs")] {
         chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
     }
-    let run = ["run", "redmine", "--engine", "sqlite", "--memory", "256M", "--out", "r"];
-    let terms = ["--repetitions", "1", "--seconds", "0.5", "--clients", "1", "--neighbours", "0"];
-    let same = ["--durability", "relaxed", "--noise-floor", "false"];
     let mut command = std::process::Command::new("sh");
     let script = "echo 0 > \"$0/cgroup.procs\" && exec \"$@\"";
     command.args(["-c", script]).arg(&group).args(AS_NOBODY).arg(env!("CARGO_BIN_EXE_bakeoff"));
-    command.args([&run[..], &terms, &same].concat()).current_dir(place.path(""));
+    command.args(words(&format!("{SHORT} {LIMITED}"))).current_dir(place.path(""));
     command.env("XDG_RUNTIME_DIR", place.path(""));
-    let done = super::Done(command.output().unwrap());
+    let done = Done(command.output().unwrap());
     // The kernel may need a moment to let go of who was in it.
     wait_until("the end of the group", || std::fs::remove_dir(&group).is_ok());
     done.code(0);

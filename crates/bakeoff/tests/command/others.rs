@@ -7,9 +7,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use bakeoff_testkit::{AS_NOBODY, NOBODY, comes_while, in_time, is_root, needs_root, wait_until};
+use bakeoff_testkit::{AS_NOBODY, NOBODY, comes_while, in_time, needs_root};
 
-use super::{Done, Place, SMALL};
+use super::{Done, Place, SMALL, words};
 
 /// An ordinary user who is not nobody.
 const SOMEBODY: u32 = 1;
@@ -37,7 +37,7 @@ impl Place {
     }
 
     /// A command of a user's, who has a place for notes.
-    fn command_as(&self, user: u32, arguments: &[&str]) -> Command {
+    pub fn command_as(&self, user: u32, arguments: &[&str]) -> Command {
         let notes = self.path(&format!("notes-{user}"));
         if !notes.exists() {
             folder_of(user, notes.clone());
@@ -66,20 +66,40 @@ impl Place {
         Done(command.output().unwrap())
     }
 
-    /// A run with its results in `r`, by a user.
-    fn measured_by(&self, user: u32) -> PathBuf {
-        self.write("small.toml", SMALL);
-        let quick = ["--repetitions", "1", "--seconds", "0.5", "--quiet"];
-        self.run_as(user, &[&["run", "small.toml", "--out", "r"], &quick[..]].concat()).code(0);
-        self.path("r")
+    /// A finished run in `r`, all of which is a user's.
+    fn finished_of(user: u32) -> (Self, PathBuf) {
+        let place = Self::finished();
+        for path in ["", "small.toml", "r"].map(|name| place.path(name)) {
+            chown(path, Some(user), Some(user)).unwrap();
+        }
+        for file in fs::read_dir(place.path("r")).unwrap() {
+            chown(file.unwrap().path(), Some(user), Some(user)).unwrap();
+        }
+        let run = place.path("r");
+        (place, run)
     }
 }
 
-/// A folder with the mark of a work folder and something in it.
-fn treasure(path: PathBuf) -> PathBuf {
-    fs::create_dir(&path).unwrap();
-    fs::write(path.join(".bakeoff-work"), "").unwrap();
-    fs::write(path.join("thesis"), "years").unwrap();
+/// This user; and where that is root, one who is not.
+pub fn users() -> Vec<u32> {
+    let user = rustix::process::geteuid().as_raw();
+    if user == 0 { vec![0, NOBODY] } else { vec![user] }
+}
+
+/// A file of a user's.
+fn file_of(user: u32, place: &Place, name: &str, text: &str) -> PathBuf {
+    let path = place.write(name, text);
+    chown(&path, Some(user), Some(user)).unwrap();
+    path
+}
+
+/// A user's folder with the mark of a work folder and something in it.
+fn treasure(user: u32, path: PathBuf) -> PathBuf {
+    let path = folder_of(user, path);
+    for (name, text) in [(".bakeoff-work", ""), ("thesis", "years")] {
+        fs::write(path.join(name), text).unwrap();
+        chown(path.join(name), Some(user), Some(user)).unwrap();
+    }
     path
 }
 
@@ -88,15 +108,27 @@ fn text(path: &Path) -> String {
 }
 
 #[test]
-fn an_empty_folder_that_somebody_else_made_is_no_run_folder() {
+fn a_folder_that_somebody_else_made_or_can_write_is_no_run_folder() {
+    let (place, everybody) = (Place::small(), sticky());
+    let open = place.path("open");
+    fs::create_dir(&open).unwrap();
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+    let refused = place.typed("run small.toml --out open/r").code(3);
+    refused.says(&["can be written by others", "chmod "]);
+    assert_eq!(fs::read_dir(&open).unwrap().count(), 0);
     if !needs_root("make what belongs to another user") {
         return;
     }
-    let (place, everybody) = (Place::new(), sticky());
-    place.write("small.toml", SMALL);
     let theirs = folder_of(NOBODY, everybody.path().join("theirs"));
     let refused = place.run(&["run", "small.toml", "--out", &text(&theirs)]).code(3);
     refused.says(&[&text(&theirs), "belongs to nobody", "another folder", "chown"]);
+    // What a plan is asked for is looked at as a run would, and doctor makes nothing there.
+    for out in [text(&theirs), text(&theirs.join("new"))] {
+        let plan = place.run(&["run", "small.toml", "--out", &out, "--dry-run"]);
+        plan.code(3).says(&["it would not begin here: ", "belongs to nobody"]);
+    }
+    place.typed("run small.toml --out new --dry-run").code(0);
+    place.run(&["doctor", &text(&theirs)]).code(3).says(&["belongs to nobody"]);
     assert_eq!(fs::read_dir(&theirs).unwrap().count(), 0);
     // Nor is one of root's own below it, or behind a link of theirs.
     let below = folder_of(0, theirs.join("below"));
@@ -145,155 +177,43 @@ fn nobody_else_gets_to_what_a_run_works_with() {
     assert!(found.contains("r/run.sqlite") && !found.contains("r/work/"), "{found}");
 }
 
-/// What a plan is asked for is looked at as a run would.
-#[test]
-fn a_plan_says_that_a_folder_is_somebody_else_s() {
-    if !needs_root("make what belongs to another user") {
-        return;
-    }
-    let (place, everybody) = (Place::new(), sticky());
-    place.write("small.toml", SMALL);
-    let theirs = folder_of(NOBODY, everybody.path().join("theirs"));
-    for out in [text(&theirs), text(&theirs.join("new"))] {
-        let plan = place.run(&["run", "small.toml", "--out", &out, "--dry-run"]);
-        plan.code(3).says(&["it would not begin here: ", "belongs to nobody"]);
-    }
-    let plan = place.run(&["run", "small.toml", "--out", "new", "--dry-run"]).code(0);
-    assert!(!plan.err().contains("it would not begin"), "{}", plan.err());
-}
-
-#[test]
-fn a_folder_that_others_can_write_is_refused_until_it_is_closed() {
-    let place = Place::new();
-    place.write("small.toml", SMALL);
-    let root = is_root();
-    let open = place.path("open");
-    fs::create_dir(&open).unwrap();
-    let modes: &[(u32, &str)] =
-        if root { &[(0o777, "go-w"), (0o775, "go-w")] } else { &[(0o777, "o-w")] };
-    let run = ["run", "small.toml", "--out", "open/r", "--repetitions", "1", "--seconds", "0.5"];
-    for (mode, bits) in modes {
-        fs::set_permissions(&open, fs::Permissions::from_mode(*mode)).unwrap();
-        let mend = format!("chmod {bits} {}", text(&fs::canonicalize(&open).unwrap()));
-        place.run(&run).code(3).says(&["can be written by others", &mend]);
-        assert_eq!(fs::read_dir(&open).unwrap().count(), 0);
-    }
-    fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).unwrap();
-    place.run(&run).code(0);
-}
-
 #[test]
 fn root_does_not_go_on_with_somebody_else_s_run() {
     if !needs_root("make what belongs to another user") {
         return;
     }
-    let place = Place::of(NOBODY);
-    let run = place.measured_by(NOBODY);
-    place.run(&["report", "r"]).code(0);
-    place.run(&["run", "--resume", "r"]).code(3).says(&["belongs to nobody", "chown"]);
+    let (place, run) = Place::finished_of(NOBODY);
+    place.typed("report r").code(0);
+    place.typed("run --resume r").code(3).says(&["belongs to nobody", "chown"]);
     // Neither where the folder is root's by now and a file in it is not.
     chown(place.path(""), Some(0), Some(0)).unwrap();
     chown(&run, Some(0), Some(0)).unwrap();
-    let refused = place.run(&["run", "--resume", "r"]).code(3);
+    let refused = place.typed("run --resume r").code(3);
     refused.says(&["run.sqlite belongs to nobody", "chown"]);
     for file in fs::read_dir(&run).unwrap() {
         chown(file.unwrap().path(), Some(0), Some(0)).unwrap();
     }
-    place.run(&["run", "--resume", "r"]).code(0);
+    place.typed("run --resume r").code(0);
 }
 
 #[test]
-fn a_page_is_written_and_not_what_a_link_in_its_place_leads_to() {
-    let user = rustix::process::geteuid().as_raw();
-    let users = if user == 0 { vec![0, NOBODY] } else { vec![user] };
-    for user in users {
-        let place = if user == NOBODY { Place::of(NOBODY) } else { Place::new() };
-        let run = place.measured_by(user);
-        let victim = place.write("victim", "precious");
+fn what_a_link_in_a_run_folder_leads_to_is_neither_written_over_nor_emptied() {
+    for user in users() {
+        let (place, run) = Place::finished_of(user);
+        let victim = file_of(user, &place, "victim", "precious");
         fs::remove_file(run.join("report.html")).unwrap();
         symlink(&victim, run.join("report.html")).unwrap();
-        chown(&victim, Some(user), Some(user)).unwrap();
-        place.run_as(user, &["run", "--resume", "r"]).code(0);
+        place.run_as(user, &words("run --resume r")).code(0);
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
         assert!(fs::symlink_metadata(run.join("report.html")).unwrap().is_file());
-    }
-}
 
-#[test]
-fn a_database_or_an_experiment_behind_a_link_is_none_of_a_run_s() {
-    let place = Place::new();
-    let run = place.measured_by(rustix::process::geteuid().as_raw());
-    for name in ["run.sqlite", "experiment.toml"] {
-        let (file, elsewhere) = (run.join(name), place.path(name));
-        fs::rename(&file, &elsewhere).unwrap();
-        symlink(&elsewhere, &file).unwrap();
-        place.run(&["run", "--resume", "r"]).code(3).says(&[name]);
-        fs::remove_file(&file).unwrap();
-        fs::rename(&elsewhere, &file).unwrap();
-    }
-    for end in ["-wal", "-shm", "-journal"] {
-        let (file, victim) = (run.join(format!("run.sqlite{end}")), place.write("victim", "own"));
-        symlink(&victim, &file).unwrap();
-        let done = place.run(&["run", "--resume", "r"]);
-        assert!(matches!(done.0.status.code(), Some(0 | 3)), "{}", done.err());
-        assert_eq!(fs::read_to_string(&victim).unwrap(), "own", "{end}");
-        let _ = fs::remove_file(&file);
-    }
-}
-
-#[test]
-#[ignore = "slow: make test-slow"]
-fn a_linked_work_folder_is_not_emptied() {
-    let user = rustix::process::geteuid().as_raw();
-    let users = if user == 0 { vec![0, NOBODY] } else { vec![user] };
-    for user in users {
-        let place = if user == NOBODY { Place::of(NOBODY) } else { Place::new() };
-        let run = place.measured_by(user);
-        let victim = treasure(place.path("victim"));
-        for path in [victim.clone(), victim.join("thesis"), victim.join(".bakeoff-work")] {
-            chown(path, Some(user), Some(user)).unwrap();
-        }
-        symlink(&victim, run.join("work")).unwrap();
-        let refused = place.run_as(user, &["run", "--resume", "r"]);
+        let treasure = treasure(user, place.path("treasure"));
+        symlink(&treasure, run.join("work")).unwrap();
+        let refused = place.run_as(user, &words("run --resume r"));
         assert_ne!(refused.0.status.code(), Some(0), "{}", refused.err());
         refused.says(&["work", "is a link", "rm "]);
-        assert_eq!(fs::read_to_string(victim.join("thesis")).unwrap(), "years");
+        assert_eq!(fs::read_to_string(treasure.join("thesis")).unwrap(), "years");
         assert!(fs::symlink_metadata(run.join("work")).unwrap().is_symlink());
-    }
-}
-
-/// A run is killed; somebody puts a link, or another folder, where its work folder was.
-#[test]
-#[ignore = "slow: make test-slow"]
-fn an_unrelated_run_sweeps_nothing_but_what_the_killed_one_made() {
-    let user = rustix::process::geteuid().as_raw();
-    let users = if user == 0 { vec![0, NOBODY] } else { vec![user] };
-    for user in users {
-        for linked in [true, false] {
-            let place = in_time("the run", |_| {
-                let place = if user == NOBODY { Place::of(NOBODY) } else { Place::new() };
-                place.write("small.toml", SMALL);
-                let run = ["run", "small.toml", "--out", "killed"];
-                let mut killed = place.command_as(user, &run).spawn().unwrap();
-                let mark = place.path("killed/work/.bakeoff-work");
-                let begun = comes_while(&mut killed, "the work folder", || mark.exists());
-                killed.kill().unwrap();
-                killed.wait().unwrap();
-                (begun && mark.exists()).then_some(place)
-            });
-            let work = place.path("killed/work");
-            let made = place.path("killed/was-work");
-            wait_until("its processes' end", || fs::rename(&work, &made).is_ok());
-            let victim = treasure(if linked { place.path("victim") } else { work.clone() });
-            if linked {
-                symlink(&victim, &work).unwrap();
-            }
-            for path in [victim.clone(), victim.join("thesis"), victim.join(".bakeoff-work")] {
-                chown(path, Some(user), Some(user)).unwrap();
-            }
-            place.measured_by(user);
-            assert_eq!(fs::read_to_string(victim.join("thesis")).unwrap(), "years", "{linked}");
-        }
     }
 }
 
@@ -303,10 +223,8 @@ fn an_output_goes_through_no_link_of_somebody_else_s() {
         return;
     }
     for user in [0, NOBODY] {
-        let (place, everybody) = (Place::of(user), sticky());
-        place.measured_by(user);
-        let victim = place.write("victim", "precious");
-        chown(&victim, Some(user), Some(user)).unwrap();
+        let ((place, _), everybody) = (Place::finished_of(user), sticky());
+        let victim = file_of(user, &place, "victim", "precious");
         let output = everybody.path().join("out.json");
         symlink(&victim, &output).unwrap();
         lchown(&output, Some(SOMEBODY), Some(SOMEBODY)).unwrap();
@@ -327,8 +245,7 @@ fn an_output_goes_through_no_link_of_somebody_else_s() {
         assert_eq!(fs::metadata(&victim).unwrap().uid(), user);
         assert!(fs::symlink_metadata(&first).unwrap().is_symlink());
     }
-    let (place, everybody) = (Place::new(), sticky());
-    place.measured_by(0);
+    let (place, everybody) = (Place::finished(), sticky());
     let theirs = folder_of(NOBODY, everybody.path().join("theirs"));
     let output = text(&theirs.join("out.json"));
     let refused = place.run(&["report", "r", "--format", "json", "-o", &output]).code(1);
@@ -339,14 +256,4 @@ fn an_output_goes_through_no_link_of_somebody_else_s() {
     chown(&pipe, Some(NOBODY), Some(NOBODY)).unwrap();
     let refused = place.run(&["report", "r", "-o", &text(&pipe)]).code(1);
     refused.says(&[&text(&pipe), "belongs to nobody"]);
-}
-
-#[test]
-fn doctor_makes_nothing_in_a_folder_that_somebody_else_decides_over() {
-    if !needs_root("make what belongs to another user") {
-        return;
-    }
-    let (place, everybody) = (Place::new(), sticky());
-    let theirs = folder_of(NOBODY, everybody.path().join("theirs"));
-    place.run(&["doctor", &text(&theirs)]).code(3).says(&["belongs to nobody"]);
 }

@@ -1,57 +1,58 @@
-//! The pages of `vote` behind a web server, which is staged with its database.
+//! Pages: of `vote` behind a web server, which is staged with its database, and of somebody's own web server.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use serde_json::Value;
-
 use bakeoff_results::Scope;
 use bakeoff_results::measure::CPU;
-use bakeoff_testkit::{in_time, needs, wait_until};
+use bakeoff_testkit::{ClosedPort, in_time, needs, wait_until};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 
 use super::servers::installed;
-use super::{Place, measured};
+use super::{Done, Place, measured, trials};
 
-/// A trial that is as short as can be, of a page that does all.
-const SHORT: [&str; 12] = [
-    // A level that every engine gives.
-    "--durability",
-    "none",
-    "--seconds",
-    "1",
-    "--repetitions",
-    "1",
+/// A run of a page that does all, as short as can be, at a level of durability that every engine gives.
+const VOTE: [&str; 14] = [
+    "run",
+    "vote",
     "--factor",
     "step=read+write",
     "--compare",
     "server",
     "--clients",
     "20",
+    "--durability",
+    "none",
+    "--repetitions",
+    "1",
+    "--out",
+    "r",
 ];
 
-/// Runs `vote` with these flags more, and returns its document.
-fn run(place: &Place, more: &[&str]) -> Value {
-    place.run(&[&["run", "vote", "--out", "r"][..], &SHORT, more].concat()).code(0);
+/// Runs `vote` for a second with these flags more. Every trial of so many has pages and votes without an error, and
+/// data without a fault.
+fn run(place: &Place, count: usize, more: &[&str]) -> Value {
+    place.run(&[&VOTE[..], &["--seconds", "1"], more].concat()).code(0);
     place.assert_clean("r");
-    place.json("r")
-}
-
-/// Every trial has pages and votes without an error, and data without a fault.
-fn assert_served(document: &Value, count: usize) {
+    let document = place.json("r");
     let trials = document["trials"].as_array().unwrap();
     assert_eq!(trials.len(), count);
     for trial in trials {
-        assert_eq!(trial["valid"], true, "{trial}");
+        let warnings = trial["warnings"].as_array().map_or(0, Vec::len);
+        assert_eq!((&trial["valid"], warnings), (&true.into(), 0), "{trial}");
         let operations = trial["operations"].as_array().unwrap();
         let names: Vec<&str> = operations.iter().map(|it| it["name"].as_str().unwrap()).collect();
         assert_eq!(names, ["page", "vote"]);
         for operation in operations {
-            assert_eq!(operation["errors"], 0, "{trial}");
-            assert!(operation["count"].as_u64().unwrap() > 0, "{trial}");
+            let is_served = operation["errors"] == 0 && operation["count"].as_u64() > Some(0);
+            assert!(is_served, "{trial}");
         }
-        assert_eq!(trial["warnings"].as_array().map_or(0, Vec::len), 0, "{trial}");
     }
+    document
 }
 
 /// Pages that SQLite's sessions did not have in their caches.
@@ -66,51 +67,26 @@ fn counter(trial: &Value, wanted: &str) -> Option<u64> {
     found.map(|(_, count)| count)
 }
 
-/// Processor seconds of a group, where it was counted.
-fn used(trial: &Value, group: &'static str) -> Option<f64> {
-    measured(trial).get(&CPU, &Scope::Processes(group.into()))
+/// Which of these groups have processor seconds of their own.
+fn used<const N: usize>(trial: &Value, groups: [&'static str; N]) -> [bool; N] {
+    let measures = measured(trial);
+    groups.map(|group| measures.get(&CPU, &Scope::Processes(group.into())).is_some())
 }
 
 #[test]
 fn an_embedded_engine_works_in_the_web_servers_process() {
-    let place = Place::new();
-    for connection in ["request", "kept"] {
-        let connection = format!("connection={connection}");
-        let both = ["--engine", "sqlite", "--factor", "server=none,built-in"];
-        let document = run(&place, &[&both[..], &["--factor", &connection]].concat());
-        assert_served(&document, 2);
-        for trial in document["trials"].as_array().unwrap() {
-            assert!(used(trial, "database").is_some(), "{trial}");
-            assert_eq!(used(trial, "web"), None, "one process: one account");
-            // What sessions count when they end is told where they have ended.
-            let is_served = trial["levels"]["server"] == "built-in";
-            let is_kept = connection == "connection=kept";
-            assert_eq!(counter(trial, MISSES).is_some(), !is_served || !is_kept, "{trial}");
-            assert_eq!(counter(trial, RUN_AGAIN).is_some(), is_served, "{trial}");
-        }
-        std::fs::remove_dir_all(place.path("r")).unwrap();
-    }
-}
-
-#[test]
-#[ignore = "slow: make test-slow"]
-fn a_web_server_and_its_database_are_accounted_apart() {
-    for engine in ["mariadb:innodb", "postgres", "tarantool:memtx"] {
-        if !installed(&[engine]) {
-            continue;
-        }
-        let place = Place::new();
-        let served = ["--engine", engine, "--factor", "server=built-in"];
-        let document = run(&place, &served);
-        assert_served(&document, 1);
-        let trial = &document["trials"][0];
-        let both = ["web", "database"].map(|group| used(trial, group).is_some());
-        assert_eq!(both, [true, true], "{engine}: {trial}");
-        let processes = document["cells"][0]["processes"].as_array().unwrap();
-        let names: Vec<&str> = processes.iter().map(|it| it["name"].as_str().unwrap()).collect();
-        assert_eq!(names, ["clients", "database", "web"]);
-        let mut each = processes.iter().map(|it| it["cpu_per_operation_s"].as_f64().unwrap());
-        assert!(each.all(|seconds| seconds >= 0.0), "{processes:?}");
+    let flags = ["--factor", "server=none,built-in", "--factor", "connection=request,kept"];
+    let far = ["--engine", "sqlite", "--factor", "rtt=30ms"];
+    let document = run(&Place::new(), 4, &[&far[..], &flags].concat());
+    for trial in document["trials"].as_array().unwrap() {
+        // Visitors are as far from the site as they are said to be, whatever it asks its database.
+        assert!(trial["operations"][0]["mean_s"].as_f64() >= Some(0.0299), "{trial}");
+        assert_eq!(used(trial, ["database", "web"]), [true, false], "one process: {trial}");
+        // What sessions count when they end is told where they have ended.
+        let is_served = trial["levels"]["server"] == "built-in";
+        let is_kept = trial["levels"]["connection"] == "kept";
+        assert_eq!(counter(trial, MISSES).is_some(), !is_served || !is_kept, "{trial}");
+        assert_eq!(counter(trial, RUN_AGAIN).is_some(), is_served, "{trial}");
     }
 }
 
@@ -152,41 +128,95 @@ fn php_workers(place: &Place) -> Vec<u32> {
 
 /// Whether PHP can serve pages over an engine here.
 pub fn with_php(engine: &str) -> bool {
-    let found = bakeoff_engines::find(engine).unwrap();
-    installed(&[engine]) && needs(bakeoff_lab::targets::tables::serves_with_php(found)).is_some()
+    let found = bakeoff_engines::find_level(engine).unwrap();
+    let served = || bakeoff_lab::targets::tables::try_php(std::iter::once(found));
+    installed(&[engine]) && needs(served()).is_some()
 }
 
-/// Starts a run of `vote` on SQLite behind a web server that goes on for so many seconds.
-fn started(place: &Place, server: &str, seconds: &str) -> Child {
+/// The built-in web server, and nginx with PHP, serve the pages over an engine, with a new connection for each request
+/// and with kept ones, packed where nginx can, each group of processes by its own account; and leave nothing behind.
+fn serves(engine: &str) {
+    if !with_php(engine) {
+        return;
+    }
+    let place = Place::new();
+    let is_server = engine != "sqlite";
+    let factors = ["server=built-in,php", "connection=request,kept", "gzip=off,on"];
+    let factors = factors.iter().flat_map(|factor| ["--factor", *factor]).collect::<Vec<_>>();
+    let document = run(&place, 6, &[&["--engine", engine], &factors[..]].concat());
+    for trial in document["trials"].as_array().unwrap() {
+        let is_php = trial["levels"]["server"] == "php";
+        let groups = used(trial, ["database", "php", "web"]);
+        let expected = [true, is_php && is_server, is_php || is_server];
+        assert_eq!(groups, expected, "{engine}: {trial}");
+        assert_eq!(counter(trial, "php.workers_died"), is_php.then_some(0), "{engine}");
+        // PHP's SQLite is another one than bakeoff's, which has counted nothing.
+        assert!(!is_php || counter(trial, MISSES).is_none(), "{engine}: {trial}");
+    }
+    let cells = document["cells"].as_array().unwrap().iter();
+    for process in cells.filter_map(|cell| cell["processes"].as_array()).flatten() {
+        assert!(process["cpu_per_operation_s"].as_f64() >= Some(0.0), "{process}");
+    }
+    assert_eq!(working_in(&place), Vec::new(), "{engine}");
+}
+
+#[test]
+#[ignore = "slow: make test-slow"]
+fn pages_of_sqlite_are_served() {
+    serves("sqlite");
+}
+
+#[test]
+#[ignore = "slow: make test-slow"]
+fn pages_of_innodb_are_served() {
+    serves("mariadb:innodb");
+}
+
+#[test]
+#[ignore = "slow: make test-slow"]
+fn pages_of_postgres_are_served() {
+    serves("postgres");
+}
+
+#[test]
+#[ignore = "slow: make test-slow"]
+fn pages_of_memtx_are_served() {
+    serves("tarantool:memtx");
+}
+
+/// Starts a run of `vote` behind a web server that goes on for so many seconds.
+fn start(place: &Place, server: &str, seconds: &str, more: &[&str]) -> Child {
     let server = format!("server={server}");
-    let served = ["run", "vote", "--out", "r", "--engine", "sqlite", "--factor", &server];
-    let short = ["--factor", "step=read+write", "--compare", "server", "--repetitions", "1"];
-    let time = ["--clients", "20", "--seconds", seconds];
-    place.start(&[&served[..], &short, &time].concat())
+    let flags = ["--factor", &server, "--seconds", seconds];
+    place.start(&[&VOTE[..], &flags, more].concat())
 }
 
-/// However a run ends, what it has staged ends with it.
+/// Waits until visitors come to the stack of a run.
+fn wait_for_stack(place: &Place, server: &str) {
+    wait_until("the stack", || {
+        let are_there = match server {
+            "php" => php_workers(place).len() > 1,
+            // The run, the trial, and what serves.
+            _ => working_in(place).len() > 2,
+        };
+        are_there && has_socket(&place.path(""))
+    });
+}
+
+/// Kills a run, and waits until what it has staged has ended with it.
+fn kill(place: &Place, mut run: Child) {
+    run.kill().unwrap();
+    run.wait().unwrap();
+    wait_until("the end of all", || working_in(place).is_empty());
+}
+
 #[test]
 #[ignore = "slow: make test-slow"]
 fn nothing_is_left_of_a_stack_whose_run_is_killed() {
-    for server in ["built-in", "php"] {
-        if server == "php" && !with_php("sqlite") {
-            continue;
-        }
-        let place = Place::new();
-        let mut run = started(&place, server, "600");
-        wait_until("the stack", || {
-            let are_there = match server {
-                "php" => php_workers(&place).len() > 1,
-                // The run, the trial, and what serves.
-                _ => working_in(&place).len() > 2,
-            };
-            are_there && has_socket(&place.path(""))
-        });
-        run.kill().unwrap();
-        run.wait().unwrap();
-        wait_until("the end of all", || working_in(&place).is_empty());
-    }
+    let place = Place::new();
+    let run = start(&place, "built-in", "600", &["--engine", "sqlite"]);
+    wait_for_stack(&place, "built-in");
+    kill(&place, run);
 }
 
 #[test]
@@ -197,7 +227,7 @@ fn workers_of_php_that_die_are_counted() {
     }
     let place = in_time("the visitors' work", |_| {
         let place = Place::new();
-        let mut run = started(&place, "php", "3");
+        let mut run = start(&place, "php", "3", &["--engine", "sqlite"]);
         // Now and then one is killed, as long as the run goes on: before its clients start and after.
         while run.try_wait().unwrap().is_none() {
             if let Some(worker) = php_workers(&place).first() {
@@ -218,53 +248,6 @@ fn workers_of_php_that_die_are_counted() {
     assert_eq!(working_in(&place), Vec::new());
 }
 
-/// nginx and PHP serve the pages over an engine, with a new connection for each request and with kept ones, in
-/// these groups of processes, and leave nothing behind.
-fn serves_with_nginx_and_php(engine: &str, groups: &[&'static str]) {
-    if !with_php(engine) {
-        return;
-    }
-    for (connection, gzip) in [("request", "off"), ("kept", "on")] {
-        let place = Place::new();
-        let (connection, gzip) = (format!("connection={connection}"), format!("gzip={gzip}"));
-        let served = ["--engine", engine, "--factor", "server=php", "--factor", &connection];
-        let document = run(&place, &[&served[..], &["--factor", &gzip]].concat());
-        assert_served(&document, 1);
-        let trial = &document["trials"][0];
-        for &group in groups {
-            assert!(used(trial, group).is_some(), "{engine}, {group}: {trial}");
-        }
-        assert_eq!(counter(trial, "php.workers_died"), Some(0), "{engine}");
-        // PHP's SQLite is another one than bakeoff's, which has counted nothing.
-        assert_eq!(counter(trial, MISSES), None, "{engine}");
-        assert_eq!(working_in(&place), Vec::new(), "{engine}");
-    }
-}
-
-#[test]
-#[ignore = "slow: make test-slow"]
-fn nginx_and_php_serve_the_pages_of_sqlite_and_leave_nothing() {
-    serves_with_nginx_and_php("sqlite", &["database", "web"]);
-}
-
-#[test]
-#[ignore = "slow: make test-slow"]
-fn nginx_and_php_serve_the_pages_of_innodb_and_leave_nothing() {
-    serves_with_nginx_and_php("mariadb:innodb", &["database", "php", "web"]);
-}
-
-#[test]
-#[ignore = "slow: make test-slow"]
-fn nginx_and_php_serve_the_pages_of_postgres_and_leave_nothing() {
-    serves_with_nginx_and_php("postgres", &["database", "php", "web"]);
-}
-
-#[test]
-#[ignore = "slow: make test-slow"]
-fn nginx_and_php_serve_the_pages_of_memtx_and_leave_nothing() {
-    serves_with_nginx_and_php("tarantool:memtx", &["database", "php", "web"]);
-}
-
 /// The control groups that a process is in, as the kernel writes them.
 fn control_groups(pid: u32) -> Option<String> {
     std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()
@@ -276,19 +259,15 @@ fn a_quota_holds_nginx_php_and_the_database_together_and_no_visitor() {
     if !with_php("postgres") || needs(bakeoff_lab::try_cpu_limit()).is_none() {
         return;
     }
+    let held = ["--engine", "postgres", "--cpus", "1"];
     let place = Place::new();
-    let held = ["--engine", "postgres", "--factor", "server=php", "--cpus", "1"];
-    let begin = ["run", "vote", "--out", "long", "--compare", "server", "--repetitions", "1"];
-    let goes_on = ["--factor", "step=read+write", "--clients", "20", "--seconds", "600"];
-    let mut long = place.start(&[&begin[..], &held, &goes_on].concat());
-    wait_until("the stack", || has_socket(&place.path("")) && php_workers(&place).len() > 1);
+    let long = start(&place, "php", "600", &held);
+    wait_for_stack(&place, "php");
     let own = control_groups(long.id()).unwrap();
     let there = working_in(&place).into_iter();
     let there: Vec<(String, String)> =
         there.filter_map(|(pid, name)| Some((name, control_groups(pid)?))).collect();
-    long.kill().unwrap();
-    long.wait().unwrap();
-    wait_until("the end of all", || working_in(&place).is_empty());
+    kill(&place, long);
     // The run, the trial with its visitors, and what has started nginx and PHP; then these two.
     let (mut free, mut in_groups) = (0, 0);
     for (name, groups) in &there {
@@ -303,8 +282,7 @@ fn a_quota_holds_nginx_php_and_the_database_together_and_no_visitor() {
     }
     assert!(free > 2 && in_groups > 3, "{there:?}");
 
-    let document = run(&place, &held);
-    assert_served(&document, 1);
+    let document = run(&Place::new(), 1, &[&held[..], &["--factor", "server=php"]].concat());
     let groups = document["cells"][0]["groups"].as_array().unwrap();
     let names: Vec<&str> = groups.iter().map(|it| it["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["database", "php", "stack", "web"]);
@@ -317,36 +295,110 @@ fn a_quota_holds_nginx_php_and_the_database_together_and_no_visitor() {
 
 /// Steps over connections, databases at both ends of durability, and the highest rate: nothing is started for a plan.
 #[test]
-fn every_question_about_a_vote_is_planned_whole() {
+fn every_question_about_a_vote_is_planned_whole_or_refused() {
     let place = Place::new();
-    let plan = |more: &[&str], texts: &[&str]| {
-        place.run(&[&["run", "vote", "--dry-run"][..], more].concat()).code(0).says(texts);
-    };
     let steps = ["--factor", "step=stub,connect,read,read+write", "--clients", "1,10,50,150,500"];
-    plan(&steps, &["240 trials in 60 blocks"]);
-    let five = "tarantool:memtx,tarantool:vinyl,sqlite,mariadb:innodb,postgres";
-    let databases = ["--engine", five, "--durability", "none,strict"];
-    plan(&databases, &["160 trials in 40 blocks"]);
-    let searches =
-        ["these are what 12 searches begin with", "some 132 trials", "at most 492 trials"];
-    plan(&["--find-limit", "p99=50ms"], &searches);
+    let built_in = ["--factor", "server=built-in"];
+    for (flags, code, said) in [
+        (&steps[..], 0, "240 trials in 60 blocks"),
+        (&["--engine", "sqlite,lmdb", "--durability", "none,strict"], 0, "64 trials in 16 blocks"),
+        (&["--find-limit", "p99=50ms"], 0, "what 12 searches begin with"),
+        (&[&built_in[..], &["--state", "steady"]].concat(), 2, "can't be preconditioned"),
+        (&["--factor", "server=apache"], 2, "none, built-in, php"),
+        (&[&built_in[..], &["--factor", "gzip=on"]].concat(), 2, "only nginx compresses pages"),
+        (&["--engine", "lmdb", "--factor", "server=php"], 2, "PHP reaches SQLite, MariaDB"),
+    ] {
+        place.run(&[&["run", "vote", "--dry-run"], flags].concat()).code(code).says(&[said]);
+    }
+}
+
+/// A server that answers every request with the same page, for the rest of the tests' process: its URL.
+fn serve_page() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/page", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let stream = stream.unwrap();
+            std::thread::spawn(move || {
+                let mut lines = BufReader::new(&stream);
+                let (mut line, mut is_last) = (String::new(), false);
+                while lines.read_line(&mut line).is_ok_and(|read| read > 0) {
+                    is_last |= line.starts_with("Connection: close");
+                    if line == "\r\n" {
+                        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+                        if (&stream).write_all(answer).is_err() || is_last {
+                            return;
+                        }
+                    }
+                    line.clear();
+                }
+            });
+        }
+    });
+    url
+}
+
+/// On connections that are kept and on new ones; an answer counts as received a round trip after it came.
+#[test]
+fn a_page_is_asked_for_on_every_connection_at_any_distance() {
+    let (place, url) = (Place::new(), serve_page());
+    let run = ["run", "page", "--url", &url, "--clients", "20", "--factor", "rtt=0,40ms"];
+    let run = [&run[..], &["--repetitions", "1", "--seconds", "1"]].concat();
+    let planned = place.run(&[&run[..], &["--dry-run"]].concat()).code(0);
+    planned.says(&["the client keeps each answer for 40 ms before it counts as received"]);
+    let done = place.run(&[&run[..], &["--out", "r"]].concat()).code(0);
+    // Of a page nothing is loaded.
+    assert!(!done.says(&["requests_per_connection"]).err().contains("loaded "));
+    let document = place.json("r");
+    let trials = document["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 4);
+    for trial in trials {
+        let (operation, levels) = (&trial["operations"][0], &trial["levels"]);
+        assert_eq!((&trial["valid"], &operation["name"]), (&true.into(), &"request".into()));
+        assert_eq!((&operation["errors"], &levels["url"]), (&0.into(), &(&*url).into()));
+        assert!(operation["count"].as_u64() > Some(0), "{trial}");
+        let is_late = operation["mean_s"].as_f64() >= Some(0.0399);
+        assert!(is_late || levels["rtt"] == "0", "{trial}");
+    }
+    let page = place.run(&["report", "r", "--format", "html"]).code(0).out();
+    assert!(page.contains("an answer counts as received a round trip"), "{page}");
 }
 
 #[test]
-fn what_can_not_be_served_is_refused_before_anything_begins() {
+fn what_can_not_be_loaded_is_refused_before_anything_begins() {
     let place = Place::new();
-    let refused = |more: &[&str], texts: &[&str]| {
-        let run = ["run", "vote", "--out", "r"];
-        place.run(&[&run[..], more].concat()).code(2).says(texts);
-        assert!(!place.path("r").exists(), "nothing was begun");
-    };
-    let served = ["--factor", "server=built-in"];
-    refused(&[&served[..], &["--state", "steady"]].concat(), &["can't be preconditioned"]);
-    refused(&["--factor", "server=apache"], &["`apache`", "none, built-in, php"]);
-    let packed = ["--factor", "gzip=on", "--factor", "server=built-in"];
-    refused(&packed, &["only nginx compresses pages"]);
-    for engine in ["lmdb", "mariadb:aria"] {
-        let unread = ["--engine", engine, "--factor", "server=php"];
-        refused(&unread, &["PHP reaches SQLite, MariaDB (but for Aria"]);
+    let nobody = ClosedPort::take();
+    let nobody = format!("http://{}/", nobody.address());
+    for (flags, why) in [
+        (["--url", &nobody], "can't be connected to"),
+        (["--url", "http://192.0.2.1/"], "--i-run-this-server"),
+        (["--url", "https://localhost/"], "needs TLS"),
+        (["--factor", "requests_per_connection=0"], "unlimited, or 1 to"),
+        (["--clients", "30000"], "at most 20000"),
+        (["--engine", "sqlite"], "`engine`"),
+    ] {
+        let run = ["run", "page", "--out", "r", "--repetitions", "1"];
+        place.run(&[&run[..], &flags].concat()).code(2).says(&[why]);
     }
+    // A process that may have few files is told how many its connections take.
+    let mut shell = Command::new("sh");
+    let limits = "ulimit -Sn 128; ulimit -Hn 150; exec \"$0\" \"$@\"";
+    shell.args(["-c", limits, env!("CARGO_BIN_EXE_bakeoff"), "run", "page", "--url"]);
+    shell.args([&serve_page(), "--clients", "200", "--repetitions", "1", "--out", "few"]);
+    shell.current_dir(place.path("")).env("XDG_RUNTIME_DIR", place.path(""));
+    Done(shell.output().unwrap()).code(5).says(&["200 clients take", "may have 150"]);
+    assert!(!place.path("r").exists(), "nothing was begun");
+}
+
+/// No run folder says whose server it loaded: the command that goes on with it does.
+#[test]
+fn what_is_said_of_the_server_is_in_the_command_that_goes_on() {
+    let (place, url) = (Place::new(), serve_page());
+    let run = ["run", "page", "--url", &url, "--clients", "1", "--seconds", "2"];
+    let more = ["--repetitions", "20", "--out", "r", "--i-run-this-server"];
+    let run = place.start(&[&run[..], &more].concat());
+    wait_until("the first trial", || trials(&place.path("r")) >= 1);
+    kill_process(Pid::from_child(&run), Signal::INT).unwrap();
+    let done = Done(run.wait_with_output().unwrap()).code(130);
+    done.says(&["to go on: bakeoff run --resume r --i-run-this-server"]);
 }

@@ -1,25 +1,25 @@
 //! TLS to servers that somebody else runs: with a certificate that is verified, unless it is said
 //! otherwise. The servers and their authority are the tests' own.
 
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::thread;
 
 use bakeoff_engines::postgres;
-use bakeoff_servers::{Launch, PrivateServer};
+use bakeoff_engines::servers::{Launch, PrivateServer};
 use bakeoff_testkit::{comes_while, folder_for_all, in_time, is_root, wait_until};
 
+use super::Place;
 use super::elsewhere::{SHORT, Theirs};
 use super::servers::{installed, trials};
-use super::{Done, Place};
 
 const PASSWORD: &str = "word-of-tls";
+/// What is said of a certificate that nobody has looked at.
+const UNVERIFIED: &str = "is not verified";
 
 /// A folder with an authority's certificate, another one's, and the certificate of `localhost`,
 /// which the first has signed.
@@ -27,35 +27,19 @@ struct Certificates(tempfile::TempDir);
 
 impl Certificates {
     fn new() -> Self {
-        let folder = folder_for_all();
-        let certificates = Self(folder);
-        let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+        const KEY: &str = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
+        let certificates = Self(folder_for_all());
         for name in ["authority", "other"] {
-            let (subject, out, own) =
-                (format!("/CN={name}"), format!("{name}.pem"), format!("{name}.key"));
-            let request = ["req", "-x509", "-days", "2", "-subj", &subject, "-out", &out];
-            certificates.openssl(&[&request[..], &["-keyout", &own], &key].concat());
+            let subject = format!("/CN={name} -out {name}.pem -keyout {name}.key");
+            certificates.openssl(&format!("req -x509 -days 2 -subj {subject} {KEY}"));
         }
-        let request = ["req", "-subj", "/CN=localhost", "-out", "request", "-keyout", "server.key"];
-        certificates.openssl(&[&request[..], &key].concat());
+        certificates
+            .openssl(&format!("req -subj /CN=localhost -out request -keyout server.key {KEY}"));
         std::fs::write(certificates.path("names"), "subjectAltName=DNS:localhost\n").unwrap();
-        certificates.openssl(&[
-            "x509",
-            "-req",
-            "-in",
-            "request",
-            "-CA",
-            "authority.pem",
-            "-CAkey",
-            "authority.key",
-            "-CAcreateserial",
-            "-days",
-            "2",
-            "-extfile",
-            "names",
-            "-out",
-            "server.pem",
-        ]);
+        certificates.openssl(
+            "x509 -req -in request -CA authority.pem -CAkey authority.key -CAcreateserial -days 2 \
+             -extfile names -out server.pem",
+        );
         certificates
     }
 
@@ -63,8 +47,9 @@ impl Certificates {
         self.0.path().join(name)
     }
 
-    fn openssl(&self, arguments: &[&str]) {
-        let output = Command::new("openssl").args(arguments).current_dir(&self.0).output().unwrap();
+    fn openssl(&self, arguments: &str) {
+        let mut openssl = Command::new("openssl");
+        let output = openssl.args(arguments.split(' ')).current_dir(&self.0).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
@@ -106,7 +91,7 @@ impl Postgres {
         // A port that somebody else has by the time the server asks for it ends the server.
         let (child, port) = in_time("a free port", |_| {
             let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-            let mut command = Command::new(&postgres::SERVER.find().unwrap().server);
+            let mut command = Command::new(&postgres::SERVER.find_installed().unwrap().server);
             command.arg("-D").arg(&data).arg("-p").arg(port.to_string());
             command.stdout(Stdio::null()).stderr(Stdio::null());
             let owner = std::fs::metadata(&data).unwrap();
@@ -154,143 +139,124 @@ impl Drop for Postgres {
 fn port_to(socket: &Path) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let socket = Arc::new(socket.to_owned());
+    let socket = socket.to_owned();
     thread::spawn(move || {
         for client in listener.incoming().flatten() {
-            let Ok(server) = UnixStream::connect(&*socket) else { continue };
-            let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            let Ok(server) = UnixStream::connect(&socket) else { continue };
+            let (mut to, mut back) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            let (mut client, mut server) = (client, server);
             thread::spawn(move || {
-                copy(from, &to);
-                let _ = to.shutdown(Shutdown::Write);
+                let _ = std::io::copy(&mut client, &mut to);
+                to.shutdown(Shutdown::Write)
             });
             thread::spawn(move || {
-                copy(server, &client);
-                let _ = TcpStream::shutdown(&client, Shutdown::Write);
+                let _ = std::io::copy(&mut server, &mut back);
+                back.shutdown(Shutdown::Write)
             });
         }
     });
     port
 }
 
-fn copy(mut from: impl Read, mut to: impl Write) {
-    let _ = std::io::copy(&mut from, &mut to);
-}
-
-/// A run on one engine; its report too has to say what is said of it.
-fn run(place: &Place, url: &str) -> Done {
-    static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+/// Runs on one engine in a folder of its own, and fails unless it ends so and says so much, in its report, too.
+#[track_caller]
+fn run(place: &Place, url: &str, (code, said): (i32, &str)) {
+    let folder = tempfile::tempdir_in(place.path("")).unwrap();
+    let out = folder.path().join("r").display().to_string();
     place.write("mine.toml", "workload = \"point\"\nengine = \"null\"\n");
-    let folder = format!("r{number}");
-    let run = ["run", "mine.toml", "--reuse", "--out", &folder, "--engine", url];
-    let done = place.run(&[&run[..], &SHORT].concat());
+    let run = ["run", "mine.toml", "--reuse", "--out", &out, "--engine", url];
+    let done = place.run(&[&run[..], &SHORT].concat()).code(code).says(&[said]);
     assert!(!format!("{}{}", done.out(), done.err()).contains(PASSWORD));
-    if done.0.status.success() {
-        let document = place.json(&folder);
+    if code == 0 {
+        let document = place.json(&out);
         assert!(trials(&document).iter().all(|(_, trial)| trial["valid"] == true));
-        let warned = document["warnings"].to_string().contains("is not verified");
-        assert_eq!(warned, done.err().contains("is not verified"), "{document}");
+        for told in [done.err(), document["warnings"].to_string()] {
+            assert_eq!(told.contains(UNVERIFIED), said == UNVERIFIED, "{url}: {told}");
+        }
     }
-    done
 }
 
 #[test]
 #[ignore = "slow: make test-slow"]
 fn postgres_is_reached_by_tls_and_its_certificate_verified() {
+    const REFUSED: (i32, &str) = (2, "certificate is refused");
     if !installed(&["postgres"]) {
         return;
     }
     let (place, certificates) = (Place::new(), Certificates::new());
     let server = Postgres::start(&certificates);
-    let [authority, other] = ["authority.pem", "other.pem"].map(|name| certificates.path(name));
-    let (authority, other) = (authority.display(), other.display());
-    let url = |host: &str, more: &str| {
-        format!("postgres://me:{PASSWORD}@{host}:{}/me?{more}", server.port)
-    };
-    let refused =
-        |url: &str| run(&place, url).code(2).says(&["certificate is refused", "sslmode=require"]);
+    let [authority, other] = ["authority.pem", "other.pem"]
+        .map(|name| format!("sslrootcert={}", certificates.path(name).display()));
+    let by = |host: &str| format!("postgres://me:{PASSWORD}@{host}:{}/me", server.port);
+    let [name, number] = ["localhost", "127.0.0.1"].map(by);
+    for (url, end) in [
+        (format!("{name}?{authority}"), (0, "")),
+        (format!("{name}?{other}"), REFUSED),
+        (format!("{number}?{authority}"), REFUSED),
+        // By what the system trusts.
+        (format!("{name}?sslmode=verify-full"), REFUSED),
+        (format!("{number}?sslmode=verify-ca&{authority}"), (0, "")),
+        (format!("{number}?sslmode=verify-ca&{other}"), REFUSED),
+        (format!("{number}?sslmode=require"), (0, UNVERIFIED)),
+        // Its rules are its owner's.
+        (format!("{name}?sslmode=disable"), (2, "no pg_hba.conf entry")),
+    ] {
+        run(&place, &url, end);
+    }
 
-    let verified = run(&place, &url("localhost", &format!("sslrootcert={authority}"))).code(0);
-    assert!(!verified.err().contains("not verified"), "{}", verified.err());
-    refused(&url("localhost", &format!("sslrootcert={other}")));
-    refused(&url("127.0.0.1", &format!("sslrootcert={authority}")));
-    refused(&url("localhost", "sslmode=verify-full"));
-    run(&place, &url("127.0.0.1", &format!("sslmode=verify-ca&sslrootcert={authority}"))).code(0);
-    refused(&url("127.0.0.1", &format!("sslmode=verify-ca&sslrootcert={other}")));
-    run(&place, &url("127.0.0.1", "sslmode=require")).code(0).says(&["is not verified"]);
-    // Its rules are its owner's.
-    run(&place, &url("localhost", "sslmode=disable")).code(2).says(&["no pg_hba.conf entry"]);
-
-    // The other ways for a password.
-    let url = url("localhost", &format!("sslrootcert={authority}"));
-    let url = url.replace(&format!(":{PASSWORD}"), "");
-    run(&place, &url).code(2);
-    let start = |out: &str, variable: &str, value: &str| {
-        let run = ["run", "mine.toml", "--reuse", "--out", out, "--engine", &url];
-        let mut command = place.command(&[&run[..], &SHORT].concat());
-        Done(command.env(variable, value).output().unwrap())
-    };
-    start("variable", "PGPASSWORD", PASSWORD).code(0);
-    let line = format!("localhost:{}:me:me:{PASSWORD}\n", server.port);
-    let file = place.write("pgpass", &line);
-    let path = file.to_str().unwrap();
-    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o640)).unwrap();
-    start("file", "PGPASSFILE", path).code(2).says(&["others may read", "chmod 600"]);
-    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
-    start("file", "PGPASSFILE", path).code(0);
-    run(&place, &format!("{url}&passfile={path}")).code(0);
+    // Another way for a password, which is told without one.
+    let url = format!("{name}?{authority}").replace(&format!(":{PASSWORD}"), "");
+    let file = place.write("pgpass", &format!("localhost:{}:me:me:{PASSWORD}\n", server.port));
+    for (mode, end) in [(0o640, (2, "others may read")), (0o600, (0, ""))] {
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(mode)).unwrap();
+        run(&place, &format!("{url}&passfile={}", file.display()), end);
+    }
 
     let conf = std::fs::read_to_string(server.data.join("postgresql.conf")).unwrap();
     std::fs::write(server.data.join("postgresql.conf"), conf + "ssl = off\n").unwrap();
     server.sql("SELECT pg_reload_conf()").unwrap();
     wait_until("no TLS", || server.sql("SHOW ssl").is_ok_and(|it| it.trim() == "off"));
-    run(&place, &format!("{url}&sslmode=verify-full"))
-        .code(2)
-        .says(&["offers no TLS", "sslmode=disable"]);
-    let plain = url.replace("me@", "plain@").replace("/me?", "/plain?");
-    let plain = plain.split_once('?').unwrap().0;
-    run(&place, &plain.replace('@', &format!(":{PASSWORD}@"))).code(0);
+    run(&place, &format!("{name}?sslmode=verify-full"), (2, "offers no TLS"));
+    let plain = name.replace("me:", "plain:").replace("/me", "/plain");
+    run(&place, &plain, (0, ""));
 }
 
 #[test]
 #[ignore = "slow: make test-slow"]
 fn mariadb_is_reached_by_tls_and_its_certificate_verified() {
+    const REFUSED: (i32, &str) = (2, "certificate is refused");
     if !installed(&["mariadb:innodb"]) {
         return;
     }
     let (place, certificates) = (Place::new(), Certificates::new());
-    let with_key = |folder: &Path| certificates.give_key_to(folder);
     let [certificate, key] = ["server.pem", "server.key"].map(|name| certificates.path(name));
-    let settings = [
-        ("local_infile", "ON"),
-        ("ssl_cert", certificate.to_str().unwrap()),
-        ("ssl_key", key.to_str().unwrap()),
-    ];
-    let server = Theirs::start_on(&settings, with_key);
+    let settings =
+        [("ssl_cert", certificate.to_str().unwrap()), ("ssl_key", key.to_str().unwrap())];
+    let server = Theirs::start_on(&settings, |folder| certificates.give_key_to(folder));
     server.must(&format!(
-        "CREATE DATABASE bench; CREATE USER tls@localhost IDENTIFIED BY '{PASSWORD}' REQUIRE SSL; \
+        "SET GLOBAL local_infile = ON; CREATE DATABASE bench; CREATE USER tls@localhost IDENTIFIED BY '{PASSWORD}' REQUIRE SSL; \
          GRANT ALL ON bench.* TO tls@localhost"
     ));
     let port = port_to(server.socket());
-    let [authority, other] = ["authority.pem", "other.pem"].map(|name| certificates.path(name));
-    let (authority, other) = (authority.display(), other.display());
-    let url = |host: &str, more: &str| format!("mysql://tls:{PASSWORD}@{host}:{port}/bench?{more}");
-    let refused =
-        |url: &str| run(&place, url).code(2).says(&["certificate is refused", "ssl-mode=REQUIRED"]);
-
-    let verified = run(&place, &url("localhost", &format!("ssl-ca={authority}"))).code(0);
-    assert!(!verified.err().contains("not verified"), "{}", verified.err());
-    refused(&url("localhost", &format!("ssl-ca={other}")));
-    refused(&url("127.0.0.1", &format!("ssl-ca={authority}")));
-    // By what the system trusts.
-    refused(&url("localhost", "ssl-mode=VERIFY_IDENTITY"));
-    run(&place, &url("127.0.0.1", "ssl-mode=REQUIRED")).code(0).says(&["is not verified"]);
-    run(&place, &url("localhost", "ssl-mode=DISABLED")).code(2).says(&["Access denied"]);
-
+    let [authority, other] = ["authority.pem", "other.pem"]
+        .map(|name| format!("ssl-ca={}", certificates.path(name).display()));
+    let by = |host: &str| format!("mysql://tls:{PASSWORD}@{host}:{port}/bench");
+    let [name, number] = ["localhost", "127.0.0.1"].map(by);
+    for (url, end) in [
+        (format!("{name}?{authority}"), (0, "")),
+        (format!("{name}?{other}"), REFUSED),
+        (format!("{number}?{authority}"), REFUSED),
+        // By what the system trusts.
+        (format!("{name}?ssl-mode=VERIFY_IDENTITY"), REFUSED),
+        (format!("{number}?ssl-mode=REQUIRED"), (0, UNVERIFIED)),
+        (format!("{name}?ssl-mode=DISABLED"), (2, "Access denied")),
+    ] {
+        run(&place, &url, end);
+    }
     let without = Theirs::start();
     let port = port_to(without.socket());
     let url = format!("mysql://me:{PASSWORD}@localhost:{port}/bench?ssl-mode=VERIFY_IDENTITY");
-    run(&place, &url).code(2).says(&["offers no TLS", "ssl-mode=DISABLED"]);
+    run(&place, &url, (2, "offers no TLS"));
 }
 
 #[test]
@@ -298,18 +264,15 @@ fn what_crosses_a_network_unprotected_is_said_in_the_plan() {
     let place = Place::new();
     place.write("mine.toml", "workload = \"point\"\nengine = \"null\"\n");
     // Nobody answers there: there is a plan all the same.
-    let plan = |url: &str| place.run(&["run", "mine.toml", "--dry-run", "--engine", url]).code(2);
     for (url, said) in [
-        ("postgres://me@db.example/b?sslmode=disable", "without TLS"),
-        ("mysql://me@db.example/b?ssl-mode=DISABLED", "without TLS"),
-        ("postgres://me@db.example/b?sslmode=require", "is not verified"),
-        ("mysql://me@db.example/b?ssl-mode=REQUIRED", "is not verified"),
+        ("postgres://me@db.example/b?sslmode=disable", Some("without TLS")),
+        ("mysql://me@db.example/b?ssl-mode=REQUIRED", Some(UNVERIFIED)),
+        ("postgres://me@db.example/b", None),
+        ("mysql://me@localhost/b", None),
     ] {
-        let name = url.split('?').next().unwrap();
-        plan(url).says(&[said, name]);
-    }
-    for url in ["postgres://me@db.example/b", "mysql://me@db.example/b", "mysql://me@localhost/b"] {
-        let said = plan(url).err();
-        assert!(!said.contains("without TLS") && !said.contains("not verified"), "{said}");
+        let plan = place.run(&["run", "mine.toml", "--dry-run", "--engine", url]).code(2).err();
+        for words in ["without TLS", UNVERIFIED] {
+            assert_eq!(plan.contains(words), said == Some(words), "{url}: {plan}");
+        }
     }
 }

@@ -5,92 +5,56 @@ use std::process::Output;
 
 use bakeoff::experiment::Preset;
 
-use super::command;
+use super::{command, place, said};
+
+/// An article whose table has rows of these clients, and of these times for SQLite and for LMDB.
+macro_rules! article {
+    ($name:literal, $question:literal, $source:literal, $date:literal, $rows:literal) => {
+        Preset {
+            name: concat!("articles/", $name),
+            toml: concat!(
+                "workload = 'oltp'\ntest = 'point_select'\nscale = '10k'\nengine = ['sqlite', 'lmdb']\n\
+                 clients = [1, 2, 3]\nseconds = 0.5\nrepetitions = 1\n[published]\nquestion = '",
+                $question,
+                "'\nsource = '",
+                $source,
+                "'\ndate = '",
+                $date,
+                "'\n[[published.table]]\ncsv = \"\"\"\nclients,operation,slow,quick\n",
+                $rows,
+                "\"\"\"\nbase = { engine = 'sqlite' }\n[published.table.columns]\nclients = 'clients'\n\
+                 operation = 'operation'\nslow = { unit = 's', engine = 'sqlite' }\n\
+                 quick = { unit = 's', engine = 'lmdb' }\n",
+            ),
+        }
+    };
+}
 
 /// Two of a workload that has the scale `10k`, as that of the lab's own article has not.
 pub static ALL: [Preset; 2] = [
-    Preset {
-        name: "articles/b-lines",
-        toml: "\
-workload = 'oltp'
-test = 'point_select'
-scale = '10k'
-engine = ['sqlite', 'lmdb']
-clients = [1, 2, 3]
-seconds = 0.5
-repetitions = 1
-
-[published]
-question = 'Is <LMDB> quicker?'
-source = 'A paper of B'
-date = '2017'
-
-[[published.table]]
-csv = '''
-clients,operation,slow,quick
-1,transaction,2,1
-2,transaction,4,1
-4,transaction,8,1
-'''
-base = { engine = 'sqlite' }
-
-[published.table.columns]
-clients = 'clients'
-operation = 'operation'
-slow = { unit = 's', engine = 'sqlite' }
-quick = { unit = 's', engine = 'lmdb' }
-",
-    },
-    Preset {
-        name: "articles/c-lines",
-        toml: "\
-workload = 'oltp'
-test = 'point_select'
-scale = '10k'
-engine = ['sqlite', 'lmdb']
-clients = [1, 2, 3]
-seconds = 0.5
-repetitions = 1
-
-[published]
-question = 'And is it so with more clients?'
-source = 'A paper of C'
-date = '2018'
-
-[[published.table]]
-csv = '''
-clients,operation,slow,quick
-1,transaction,3,1
-2,transaction,3,1
-3,transaction,3,1
-'''
-base = { engine = 'sqlite' }
-
-[published.table.columns]
-clients = 'clients'
-operation = 'operation'
-slow = { unit = 's', engine = 'sqlite' }
-quick = { unit = 's', engine = 'lmdb' }
-",
-    },
+    article!(
+        "b-lines",
+        "Is <LMDB> quicker?",
+        "A paper of B",
+        "2017",
+        "1,transaction,2,1\n2,transaction,4,1\n4,transaction,8,1\n"
+    ),
+    article!(
+        "c-lines",
+        "And is it so with more clients?",
+        "A paper of C",
+        "2018",
+        "1,transaction,3,1\n2,transaction,3,1\n3,transaction,3,1\n"
+    ),
 ];
 
 /// The folder of articles.
 const MADE: &str = "bakeoff-articles-1";
 
 fn run(place: &Path, more: &[&str]) -> (Output, String) {
-    let arguments: Vec<&str> = ["run", "articles"].iter().chain(more).copied().collect();
-    let done = command(place, &arguments).output().unwrap();
-    let said = format!(
-        "{}{}",
-        String::from_utf8_lossy(&done.stdout),
-        String::from_utf8_lossy(&done.stderr)
-    );
+    let done = command(place, &[&["run", "articles"], more].concat()).output().unwrap();
+    let said = said(&done);
     (done, said)
-}
-
-fn place() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
 /// All others are run though the first can't be; the page has each with its own figures, and every name of a
@@ -135,7 +99,7 @@ pub fn one_page() {
     assert!(said.contains("The page of all articles: bakeoff-articles-1/articles.html"), "{said}");
     // Each is an ordinary run.
     let report = command(&folder, &["report", "c-lines"]).output().unwrap();
-    assert!(String::from_utf8_lossy(&report.stdout).contains("A paper of C"));
+    assert!(super::said(&report).contains("A paper of C"));
 }
 
 /// A plan of each, and nothing is made.
@@ -150,8 +114,7 @@ pub fn plans() {
     assert!(!place.path().join(MADE).exists());
     assert!(!said.contains("is not run"), "{said}");
     let one = ["run", "articles/b-lines", "--dry-run", "--engine", "lmdb,fjall"];
-    let done = command(place.path(), &one).output().unwrap();
-    let said = String::from_utf8_lossy(&done.stdout);
+    let said = super::said(&command(place.path(), &one).output().unwrap());
     assert!(said.contains("the base of published figures, engine sqlite, is not run"), "{said}");
 }
 
@@ -167,7 +130,7 @@ pub fn refused() {
     assert!(!place.path().join(MADE).exists(), "{said}");
 
     let unknown = command(place.path(), &["run", "articles/nonsense"]).output().unwrap();
-    let said = String::from_utf8_lossy(&unknown.stderr);
+    let said = super::said(&unknown);
     assert_eq!(unknown.status.code(), Some(2), "{said}");
     assert!(said.contains("valid: articles/redmine, "), "{said}");
     assert!(said.contains("articles/b-lines, articles/c-lines\n"), "{said}");

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use bakeoff_testkit::in_time;
 use serde_json::Value;
 
-use super::command;
+use super::{command, said};
 
 const PAGE: &str = include_str!("../../../../docs/ci.md");
 
@@ -53,7 +53,7 @@ pub fn catches_a_regression() {
     let script = block("sh");
     assert!(script.lines().count() <= 10, "{script}");
     let (folder, done) = in_time("a quiet moment", |_| {
-        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let folder = super::place();
         let place = folder.path();
         ["before", "after"].iter().for_each(|name| build(place, name));
         std::fs::write(place.join("ci.sh"), script).unwrap();
@@ -68,15 +68,12 @@ pub fn catches_a_regression() {
         is_decided.then_some((folder, done))
     });
     let place = folder.path();
-    let out = String::from_utf8_lossy(&done.stdout);
-    let said = format!("{out}\n{}", String::from_utf8_lossy(&done.stderr));
-    assert_eq!(done.status.code(), Some(1), "{said}");
-    assert!(out.contains("Worse by more than 10 %"), "{said}");
+    assert_eq!(done.status.code(), Some(1), "{}", said(&done));
+    assert!(said(&done).contains("Worse by more than 10 %"), "{}", said(&done));
     // The other way round something is decided, and nothing is worse.
     let lab = place.join("after/lab");
     let lab = lab.to_str().unwrap();
     let back = run(place, lab, &["compare", "run-after", "run-before", "--fail-above", "10%"]);
-    let out = String::from_utf8_lossy(&back.stdout);
-    assert_eq!(back.status.code(), Some(0), "{out}");
-    assert!(out.contains("Nothing is shown to be slower by more than 10 %"), "{out}");
+    assert_eq!(back.status.code(), Some(0), "{}", said(&back));
+    assert!(said(&back).contains("Nothing is shown to be slower by more than 10 %"));
 }

@@ -1,14 +1,13 @@
 //! A lab of somebody's own: engines that misbehave, whose trials fail and say why, or tell a lower bound,
-//! while the run goes on; workloads whose rows can't be had; and a planner that goes beyond the plan.
+//! while the run goes on; and workloads whose rows can't be had.
 //!
 //! This program is also the command of a lab that has these engines, so it is its own harness:
-//! `cargo test -p bakeoff --test own [NAME…]` runs the tests whose names contain one of these.
+//! `cargo test -p bakeoff --test own [NAME]` runs the tests whose names contain that.
 
 mod answers;
 mod articles;
 mod compare;
 mod engines;
-mod planner;
 mod rows;
 
 use std::path::Path;
@@ -29,24 +28,22 @@ const TESTS: &[Test] = &[
     ("an_engine_that_hangs_gives_a_lower_bound", hangs),
     ("an_engine_that_loses_rows_fails_its_trial", loses_rows),
     ("an_engine_that_leaves_a_thread_behind_fails_its_trial", leaves_a_thread),
-    ("engines_that_do_not_answer_alike_get_no_verdict", answers::differ),
-    ("an_image_that_was_asked_is_not_asked_again", answers::resumed),
-    ("what_a_trial_leaves_broken_is_found_once_a_cell", answers::broken),
+    (
+        "engines_that_do_not_answer_alike_or_leave_something_broken_get_no_verdict",
+        answers::differ_and_break,
+    ),
     ("what_nobody_has_written_to_is_checked_once_an_image", answers::only_read),
     ("rows_that_cannot_be_had_are_no_fault_of_an_engine", rows_that_cannot_be_had),
     ("all_articles_are_one_page", articles::one_page),
     ("articles_are_planned_one_after_the_other", articles::plans),
     ("what_is_wrong_with_articles_leaves_nothing_behind", articles::refused),
     (REGRESSION, compare::catches_a_regression),
-    ("a_planner_may_run_more_than_the_plan", planner::runs_more),
-    ("a_run_goes_on_with_its_planner_where_it_was_cut_short", planner::goes_on),
 ];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| COMMANDS.contains(&&**first)) {
-        let lab = Lab::standard().planner(&planner::ONE_MORE);
-        let lab = articles::ALL.iter().fold(lab, |lab, preset| lab.preset(*preset));
+        let lab = articles::ALL.iter().fold(Lab::standard(), |lab, preset| lab.preset(*preset));
         let lab = rows::ALL.iter().fold(lab, |lab, workload| lab.workload(workload));
         return engines::ALL.iter().fold(lab, |lab, engine| lab.engine(engine)).main();
     }
@@ -61,23 +58,35 @@ fn command(place: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+fn place() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn said(done: &Output) -> String {
+    [&done.stdout, &done.stderr].map(|text| String::from_utf8_lossy(text)).concat()
+}
+
+/// Runs an experiment of this text into `r`.
+fn run_toml(place: &Path, toml: &str, more: &[&str]) -> Output {
+    std::fs::write(place.join("mine.toml"), toml).unwrap();
+    let run = ["run", "mine.toml", "--out", "r"];
+    command(place, &[&run[..], more].concat()).output().unwrap()
+}
+
 /// The document of the run in `r`.
 fn document(place: &Path) -> Value {
     let report = command(place, &["report", "r", "--format", "json"]).output().unwrap();
     serde_json::from_slice(&report.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&report.stderr)))
+        .unwrap_or_else(|error| panic!("{error}: {}", said(&report)))
 }
 
 /// What came of a run of one bad engine beside SQLite: how it ended, and its document. A fault shows after some calls,
 /// for which a machine that stalls may leave no time.
 fn run(engine: &str) -> (Output, Value) {
     bakeoff_testkit::in_time("the time for a fault", |_| {
-        let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let file = "workload = 'point'\nengine = 'sqlite'\nseconds = 0.5\nrepetitions = 1\n";
-        std::fs::write(place.path().join("mine.toml"), file).unwrap();
-        let engines = format!("{engine},sqlite");
-        let arguments = ["run", "mine.toml", "--engine", &engines, "--out", "r"];
-        let done = command(place.path(), &arguments).output().unwrap();
+        let place = place();
+        let toml = format!("workload = 'point'\nengine = ['{engine}', 'sqlite']\nseconds = 0.5\n");
+        let done = run_toml(place.path(), &toml, &["--repetitions", "1"]);
         let document = document(place.path());
         let is_bad = |it: &&Value| it["valid"] != true || it["operations"][0]["unfinished"] != 0;
         let shows = trials(&document, engine).iter().all(is_bad);
@@ -102,8 +111,7 @@ fn went_on(document: &Value) {
 #[track_caller]
 fn fails(engine: &str, words: &[&str]) {
     let (done, document) = run(engine);
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert_eq!(done.status.code(), Some(5), "{said}");
+    assert_eq!(done.status.code(), Some(5), "{}", said(&done));
     let bad = trials(&document, engine);
     assert!(bad.iter().all(|trial| trial["valid"] == false), "{bad:?}");
     let reasons = bad.iter().filter_map(|trial| trial["reason"].as_str());
@@ -121,7 +129,7 @@ fn panics() {
 /// on a slow disk may be as long.
 fn hangs() {
     let (done, document) = run("hangs");
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert!(done.status.success(), "{}", said(&done));
     let bad = trials(&document, "hangs");
     assert!(bad.iter().all(|it| it["operations"][0]["unfinished"] == 1), "{bad:?}");
     let warned = document["warnings"].as_array().unwrap();
@@ -144,14 +152,11 @@ fn rows_that_cannot_be_had() {
         ("empty", "its workload gives no row of any table"),
         ("too-long", "table notes, row 2: column title holds at most 5 characters, not 6"),
     ] {
-        let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let file = format!("workload = '{workload}'\nseconds = 0.5\nrepetitions = 1\n");
-        std::fs::write(place.path().join("mine.toml"), file).unwrap();
-        let arguments = ["run", "mine.toml", "--engine", "sqlite,lmdb,null", "--out", "r"];
-        let done = command(place.path(), &arguments).output().unwrap();
-        let said = String::from_utf8_lossy(&done.stderr);
-        assert_eq!(done.status.code(), Some(5), "{said}");
-        assert!(said.contains(wanted), "{said}");
+        let place = place();
+        let toml = format!("workload = '{workload}'\nseconds = 0.5\nrepetitions = 1\n");
+        let done = run_toml(place.path(), &toml, &["--engine", "sqlite,lmdb,null"]);
+        assert_eq!(done.status.code(), Some(5), "{}", said(&done));
+        assert!(said(&done).contains(wanted), "{}", said(&done));
         let document = document(place.path());
         for engine in ["sqlite", "lmdb", "null"] {
             let reasons = trials(&document, engine);

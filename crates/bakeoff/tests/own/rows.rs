@@ -4,7 +4,7 @@ use bakeoff::engines::schema::{Table, Type};
 use bakeoff::engines::{Schema, Statement};
 use bakeoff::workloads::{
     Name, PreparedWorkload, RowsError, SourceError, Take, Workload, WorkloadClient,
-    WorkloadParameters, WorkloadScale, names,
+    WorkloadParameters, WorkloadScale, to_names,
 };
 
 /// What is wrong with them.
@@ -44,7 +44,7 @@ impl Workload for Faulty {
     }
 
     fn operations(&self) -> Vec<Name> {
-        names(["nothing"])
+        to_names(["nothing"])
     }
 
     fn prepare(&self, _: &WorkloadParameters<'_>) -> Box<dyn PreparedWorkload> {
@@ -79,7 +79,7 @@ impl PreparedWorkload for Notes {
         Err(SourceError::new("the file ends here").in_file("notes.csv".as_ref()).at_line(2).into())
     }
 
-    fn client(&self, _: usize, _: usize, _: u64) -> Box<dyn WorkloadClient + '_> {
+    fn make_client(&self, _: usize, _: usize, _: u64) -> Box<dyn WorkloadClient + '_> {
         unreachable!("nothing was loaded")
     }
 }

@@ -12,36 +12,17 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
 use serde::{Deserialize, Serialize};
 
-use super::agenda::Agenda;
-use super::model::{self, DeviceModel};
+use super::model::DeviceParameters;
+use super::timed::{FinishTimes, TimedDevice};
 use super::{
-    Completion, Device, DeviceRequest, Nanos, ParameterProblem, RequestKind, ordered, within,
-    wrongs,
+    Device, DeviceRequest, Nanos, ParameterProblem, RequestKind, check_bounds, check_order,
+    collect_problems,
 };
-
-/// The previous generation's magnetic volume.
-pub(crate) const MAGNETIC: DeviceModel = DeviceModel::new(
-    "ebs-magnetic",
-    "magnetic cloud volume: about 100 operations a second",
-    || Box::new(CloudParameters::magnetic()),
-);
-/// General purpose volumes, whose rate comes with their size.
-pub(crate) const GP2: DeviceModel = DeviceModel::of_size(
-    "ebs-gp2",
-    "cloud volume, 3 operations a GiB and second, with a burst bucket",
-    1..=16 << 10,
-    |gib| Box::new(CloudParameters::gp2(gib as f64)),
-);
-/// The general purpose volume whose rate does not depend on its size.
-pub(crate) const GP3: DeviceModel =
-    DeviceModel::new("ebs-gp3", "cloud volume, 3,000 operations a second and 125 MiB/s", || {
-        Box::new(CloudParameters::gp3())
-    });
 
 /// What a cloud volume is like.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CloudParameters {
-    /// I/O operations a second that it always serves, and I/O credits it earns a second.
+    /// I/O operations a second that it always serves, and I/O credits that it earns a second.
     pub iops: f64,
     /// Operations a second while there are credits.
     pub burst_iops: f64,
@@ -49,7 +30,7 @@ pub struct CloudParameters {
     pub credits: f64,
     /// MiB/s.
     pub throughput_mib_s: f64,
-    /// Milliseconds that an operation takes on its own, before its bytes.
+    /// Milliseconds of an operation without its bytes.
     pub latency_ms: f64,
     /// How far the latency strays from its mean: 0.2 is up to 20 % to either side.
     pub jitter: f64,
@@ -63,7 +44,7 @@ const GP2_CREDITS: f64 = 5.4e6;
 const GP2_BURST: f64 = 3000.0;
 
 impl CloudParameters {
-    /// The general purpose volume gp2 of so many GiB.
+    /// The volume gp2 of this size.
     pub fn gp2(gib: f64) -> Self {
         let iops = (3.0 * gib).clamp(100.0, 16_000.0);
         Self {
@@ -76,7 +57,7 @@ impl CloudParameters {
         }
     }
 
-    /// The general purpose volume gp3 as it comes.
+    /// The volume gp3 without extra rate.
     pub fn gp3() -> Self {
         Self {
             iops: 3000.0,
@@ -90,9 +71,8 @@ impl CloudParameters {
         }
     }
 
-    /// The previous generation's magnetic volume: one operation at a time, 10 ms each. One may be
-    /// 1 MiB, as on the provider's other magnetic volumes. Its burst "to hundreds" is no bucket:
-    /// operations that happen to be quick.
+    /// The magnetic volume: one operation at a time, 10 ms each, up to 1 MiB as on the provider's
+    /// other magnetic volumes. Its burst "to hundreds" are quick operations, no bucket.
     pub fn magnetic() -> Self {
         Self {
             iops: 400.0,
@@ -107,49 +87,44 @@ impl CloudParameters {
     }
 }
 
-impl model::DeviceParameters for CloudParameters {
+impl DeviceParameters for CloudParameters {
     fn check(&self) -> Vec<ParameterProblem> {
-        wrongs([
-            within("iops", self.iops, 0.001..=1e9),
-            within("burst_iops", self.burst_iops, 0.001..=1e9),
-            ordered(("iops", self.iops), ("burst_iops", self.burst_iops)),
-            within("credits", self.credits, 0.0..=1e18),
-            within("throughput_mib_s", self.throughput_mib_s, 0.001..=1e9),
-            within("latency_ms", self.latency_ms, 0.0..=60_000.0),
-            within("jitter", self.jitter, 0.0..=1.0),
-            within("at_once", self.at_once.into(), 1.0..=65_536.0),
-            within("operation", self.operation as f64, 512.0..=1e12),
+        collect_problems([
+            check_bounds("iops", self.iops, 0.001..=1e9),
+            check_bounds("burst_iops", self.burst_iops, 0.001..=1e9),
+            check_order(("iops", self.iops), ("burst_iops", self.burst_iops)),
+            check_bounds("credits", self.credits, 0.0..=1e18),
+            check_bounds("throughput_mib_s", self.throughput_mib_s, 0.001..=1e9),
+            check_bounds("latency_ms", self.latency_ms, 0.0..=60_000.0),
+            check_bounds("jitter", self.jitter, 0.0..=1.0),
+            check_bounds("at_once", self.at_once.into(), 1.0..=65_536.0),
+            check_bounds("operation", self.operation as f64, 512.0..=1e12),
         ])
     }
 
     fn build(&self, seed: u64) -> Box<dyn Device> {
-        Box::new(Cloud::new(self.clone(), seed))
+        Box::new(TimedDevice::new(Cloud::new(self.clone(), seed)))
     }
 
-    fn cache(&self) -> u64 {
-        // A volume keeps what it acknowledged.
+    fn cache_bytes(&self) -> u64 {
         0
     }
 }
 
-/// The operation that a request which goes on from the last one may still join.
+/// An operation that the next sequential request may still join.
 #[derive(Clone, Copy, Default)]
 struct MergeableOperation {
     kind: Option<RequestKind>,
     stream: u32,
     end: u64,
-    /// Bytes that still fit into it.
     room: u64,
-    /// When the last request in it is done: what comes later is not merged.
     until: Nanos,
 }
 
-/// A cloud volume.
-pub struct Cloud {
+struct Cloud {
     parameters: CloudParameters,
     seed: u64,
     rng: Xoshiro256PlusPlus,
-    agenda: Agenda,
     /// When each place in service is free.
     slots: Vec<f64>,
     bucket: CreditBucket,
@@ -166,12 +141,10 @@ struct CreditBucket {
 }
 
 impl Cloud {
-    /// A volume whose bucket is full.
-    pub fn new(parameters: CloudParameters, seed: u64) -> Self {
+    fn new(parameters: CloudParameters, seed: u64) -> Self {
         Self {
             seed,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
-            agenda: Agenda::default(),
             slots: vec![0.0; parameters.at_once as usize],
             bucket: CreditBucket { credits: parameters.credits.max(1.0), counted: 0.0, next: 0.0 },
             bytes_free: 0.0,
@@ -180,8 +153,7 @@ impl Cloud {
         }
     }
 
-    /// Operations that a request adds: none if it fits into one that is in flight.
-    fn operations(&mut self, now: Nanos, request: &DeviceRequest) -> u64 {
+    fn count_operations(&mut self, now: Nanos, request: &DeviceRequest) -> u64 {
         let MergeableOperation { kind, stream, end, room, until } = self.run;
         let follows = (kind, stream, end) == (Some(request.kind), request.stream, request.offset);
         let room = if follows && now < until { room } else { 0 };
@@ -198,9 +170,9 @@ impl Cloud {
         operations
     }
 
-    /// When the last of some operations is let through: each spends a credit, waits for one if
-    /// there is none, and keeps the burst rate's distance from the one before.
-    fn pass(&mut self, at: f64, operations: u64) -> f64 {
+    /// When the last of some operations passes. Each spends a credit or waits for one, and keeps
+    /// the burst rate's distance from the one before.
+    fn spend_credits(&mut self, at: f64, operations: u64) -> f64 {
         let CloudParameters { iops, burst_iops, credits, .. } = self.parameters;
         let bucket = &mut self.bucket;
         let mut last = at;
@@ -217,19 +189,18 @@ impl Cloud {
         last
     }
 
-    fn latency(&mut self) -> f64 {
+    fn draw_latency(&mut self) -> f64 {
         let CloudParameters { latency_ms, jitter, .. } = self.parameters;
         // The sum of two uniform numbers: a triangle around the mean, without a far tail.
         let stray = self.rng.random::<f64>() + self.rng.random::<f64>() - 1.0;
         latency_ms * 1e6 * (1.0 + jitter * stray)
     }
 
-    /// When a read or write that comes now is done.
-    fn serve(&mut self, now: Nanos, request: &DeviceRequest) -> Nanos {
-        let operations = self.operations(now, request);
-        let passed = self.pass(now as f64, operations);
-        // A request that was merged is part of an operation whose latency is already paid.
-        let latency = if operations > 0 { self.latency() } else { 0.0 };
+    fn serve_request(&mut self, now: Nanos, request: &DeviceRequest) -> Nanos {
+        let operations = self.count_operations(now, request);
+        let passed = self.spend_credits(now as f64, operations);
+        // A merged request is part of an operation whose latency is already paid.
+        let latency = if operations > 0 { self.draw_latency() } else { 0.0 };
         let slots = self.slots.iter_mut();
         let slot = slots.min_by(|a, b| a.total_cmp(b)).expect("at least one place in service");
         let start = passed.max(*slot);
@@ -242,33 +213,15 @@ impl Cloud {
     }
 }
 
-impl Device for Cloud {
-    fn set_span(&mut self, _bytes: u64) {}
-
-    fn submit(&mut self, now: Nanos, id: u64, request: DeviceRequest) {
-        self.agenda.enter(now);
-        let at = match request.kind {
-            // What was acknowledged is durable: the volume has no cache to flush.
+impl FinishTimes for Cloud {
+    fn finish_time(&mut self, now: Nanos, request: &DeviceRequest) -> Nanos {
+        match request.kind {
             RequestKind::Flush => now,
-            RequestKind::Read | RequestKind::Write => self.serve(now, &request),
-        };
-        self.agenda.end(at, Some(id));
+            RequestKind::Read | RequestKind::Write => self.serve_request(now, request),
+        }
     }
 
-    fn next_completion(&self) -> Option<Nanos> {
-        self.agenda.next()
-    }
-
-    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
-        self.agenda.settle(now);
-        self.agenda.take(done);
-    }
-
-    fn busy(&self) -> Nanos {
-        self.agenda.busy()
-    }
-
-    fn unused(&self) -> Box<dyn Device> {
-        Box::new(Self::new(self.parameters.clone(), self.seed))
+    fn fresh(&self) -> Self {
+        Self::new(self.parameters.clone(), self.seed)
     }
 }

@@ -1,9 +1,9 @@
 //! A hard disk: T = command + seek + rotation + bytes/rate.
 //!
-//! The platters have an absolute phase, so that what is missed by a little costs a whole turn. The
-//! queue holds at most 32 tags a stream, of which the one is served whose place is reached first
-//! ("shortest positioning time first"), with a credit for age; or the one that came first.
-//! Between streams turns are taken.
+//! The platters have an absolute phase, so a place missed by a little costs a whole turn. The queue
+//! holds at most 32 tags a stream. The disk serves the request whose place is reached first
+//! ("shortest positioning time first"), with a credit for age, or the one that came first. Streams
+//! take turns.
 
 use std::collections::VecDeque;
 
@@ -12,10 +12,10 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde::{Deserialize, Serialize};
 
 use super::agenda::Agenda;
-use super::model::{self, DeviceModel, DeviceParameters as _};
+use super::model::DeviceParameters;
 use super::{
-    Completion, Device, DeviceRequest, Nanos, ParameterProblem, RequestKind, ordered, within,
-    wrongs,
+    Completion, Device, DeviceRequest, Nanos, ParameterProblem, RequestKind, check_bounds,
+    check_order, collect_problems,
 };
 
 mod cache;
@@ -28,7 +28,7 @@ use geometry::Geometry;
 use queue::{StreamQueues, Waiting};
 pub use seek::Curve;
 
-/// Which of the waiting requests is served next.
+/// Which waiting request is served next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServiceOrder {
@@ -37,17 +37,6 @@ pub enum ServiceOrder {
     /// The one that came first.
     FirstCome,
 }
-
-/// The desktop disk.
-pub(crate) const DESKTOP: DeviceModel =
-    DeviceModel::new("hdd-7200", "desktop disk, 7200 rpm: about 78 random reads a second", || {
-        Box::new(HddParameters::rpm_7200())
-    });
-/// The notebook disk.
-pub(crate) const NOTEBOOK: DeviceModel =
-    DeviceModel::new("hdd-5400", "notebook disk, 5400 rpm: about 59 random reads a second", || {
-        Box::new(HddParameters::rpm_5400())
-    });
 
 /// What a hard disk is like.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,7 +53,7 @@ pub struct HddParameters {
     pub outer_mb_s: f64,
     /// MB/s on the innermost track.
     pub inner_mb_s: f64,
-    /// MB/s between host and the disk's memory.
+    /// MB/s between the host and the disk's memory.
     pub link_mb_s: f64,
     /// Milliseconds from a request's arrival until the arm can start on it.
     pub command_ms: f64,
@@ -75,12 +64,11 @@ pub struct HddParameters {
     /// How many requests of a stream the disk looks at.
     pub tags: u64,
     /// Milliseconds of positioning that a millisecond of waiting makes up for (Jacobson and Wilkes,
-    /// "Disk scheduling algorithms based on rotational position", HPL-CSP-91-7, 1991). At 0.1 a
-    /// request that has waited for ten of the longest positionings, 0.26 s at 7200 rpm, is served
-    /// before any that just came, however near; at 0 it may starve, at 5 it is first come first
-    /// served.
+    /// "Disk scheduling algorithms based on rotational position", HPL-CSP-91-7, 1991). At 0 a
+    /// request may starve, at 5 the order is first come, first served. At 0.1 a request that waited
+    /// 0.26 s at 7200 rpm, ten of the longest positionings, is served before any new one.
     pub aging: f64,
-    /// Bytes it reads on after a read, when nothing else is to do.
+    /// Bytes that it reads on after a read, when it has nothing else to do.
     pub read_ahead: u64,
     /// Bytes of write cache; 0 is off.
     pub cache: u64,
@@ -123,22 +111,22 @@ impl HddParameters {
     }
 }
 
-impl model::DeviceParameters for HddParameters {
+impl DeviceParameters for HddParameters {
     fn check(&self) -> Vec<ParameterProblem> {
         let turn_ms = 60_000.0 / self.rpm as f64;
-        let mut wrong = wrongs([
-            within("rpm", self.rpm as f64, 60.0..=60_000.0),
-            within("track_to_track_ms", self.track_to_track_ms, 0.0..=turn_ms),
-            within("average_seek_ms", self.average_seek_ms, 0.0..=1e4),
-            within("full_stroke_ms", self.full_stroke_ms, 0.0..=1e4),
-            within("inner_mb_s", self.inner_mb_s, 0.001..=1e6),
-            within("outer_mb_s", self.outer_mb_s, 0.001..=1e6),
-            ordered(("inner_mb_s", self.inner_mb_s), ("outer_mb_s", self.outer_mb_s)),
-            within("link_mb_s", self.link_mb_s, 0.001..=1e6),
-            within("command_ms", self.command_ms, 0.0..=1e4),
-            within("used", self.used, 1e-6..=1.0),
-            within("tags", self.tags as f64, 1.0..=65_536.0),
-            within("aging", self.aging, 0.0..=1e6),
+        let mut wrong = collect_problems([
+            check_bounds("rpm", self.rpm as f64, 60.0..=60_000.0),
+            check_bounds("track_to_track_ms", self.track_to_track_ms, 0.0..=turn_ms),
+            check_bounds("average_seek_ms", self.average_seek_ms, 0.0..=1e4),
+            check_bounds("full_stroke_ms", self.full_stroke_ms, 0.0..=1e4),
+            check_bounds("inner_mb_s", self.inner_mb_s, 0.001..=1e6),
+            check_bounds("outer_mb_s", self.outer_mb_s, 0.001..=1e6),
+            check_order(("inner_mb_s", self.inner_mb_s), ("outer_mb_s", self.outer_mb_s)),
+            check_bounds("link_mb_s", self.link_mb_s, 0.001..=1e6),
+            check_bounds("command_ms", self.command_ms, 0.0..=1e4),
+            check_bounds("used", self.used, 1e-6..=1.0),
+            check_bounds("tags", self.tags as f64, 1.0..=65_536.0),
+            check_bounds("aging", self.aging, 0.0..=1e6),
         ]);
         let times = ["track_to_track_ms", "average_seek_ms", "full_stroke_ms"].map(str::to_owned);
         let alone =
@@ -156,24 +144,20 @@ impl model::DeviceParameters for HddParameters {
         Box::new(Hdd::new(self.clone(), seed).expect("checked when it was read"))
     }
 
-    fn cache(&self) -> u64 {
+    fn cache_bytes(&self) -> u64 {
         self.cache
     }
 }
 
-/// What the head has read on its own since the last read.
 #[derive(Clone, Copy)]
-struct Ahead {
+struct ReadAhead {
     /// The first byte that is still in memory.
     start: u64,
-    /// Where the head was at a moment, from which on it follows the tracks.
     from: u64,
     since: Nanos,
-    /// Where it stops.
     limit: u64,
 }
 
-/// What the head does until a moment.
 struct HeadJob {
     until: Nanos,
     drain: Option<DrainingExtent>,
@@ -191,17 +175,13 @@ pub struct Hdd {
     /// Where the head is once its job is done.
     head: u64,
     job: Option<HeadJob>,
-    ahead: Option<Ahead>,
-    /// When the link to the host is free.
+    ahead: Option<ReadAhead>,
     link_free: Nanos,
     drained_last: bool,
 }
 
 impl Hdd {
-    /// A disk at rest, its platter at an angle that the seed gives.
-    ///
-    /// # Errors
-    /// What is wrong with the parameters, as a sentence.
+    /// A disk at rest, its platter at an angle from the seed. The error is a sentence.
     pub fn new(parameters: HddParameters, seed: u64) -> Result<Self, String> {
         if let Some(wrong) = parameters.check().into_iter().next() {
             return Err(wrong.why);
@@ -223,74 +203,68 @@ impl Hdd {
         })
     }
 
-    fn command(&self) -> Nanos {
+    fn command_time(&self) -> Nanos {
         (self.parameters.command_ms * 1e6).round() as Nanos
     }
 
-    /// When bytes that are in the disk's memory, or go there, have passed the link.
     fn pass_link(&mut self, now: Nanos, length: u64) -> Nanos {
-        let start = self.link_free.max(now + self.command());
+        let start = self.link_free.max(now + self.command_time());
         self.link_free = start + (length as f64 * 1e3 / self.parameters.link_mb_s).round() as Nanos;
         self.link_free
     }
 
-    /// Does all that is to be done by `now`, each thing at its time.
     fn run(&mut self, now: Nanos) {
         while let Some(job) = self.job.take_if(|job| job.until <= now) {
-            self.agenda.settle(job.until);
+            self.agenda.advance_to(job.until);
             if let Some(drain) = job.drain {
-                self.agenda.end(job.until, None);
-                for flush in self.cache.written(&drain) {
-                    self.agenda.end(job.until, Some(flush));
+                self.agenda.schedule_end(job.until, None);
+                for flush in self.cache.finish_extent(&drain) {
+                    self.agenda.schedule_end(job.until, Some(flush));
                 }
             }
-            self.choose(job.until);
+            self.choose_next_job(job.until);
         }
-        self.agenda.settle(now);
+        self.agenda.advance_to(now);
     }
 
-    /// Decides what the head does next.
-    fn choose(&mut self, now: Nanos) {
+    fn choose_next_job(&mut self, now: Nanos) {
         let drain_first = self.cache.is_flushing() && !self.drained_last;
-        let drained = (drain_first || self.queue.is_empty()) && self.drain(now);
+        let drained = (drain_first || self.queue.is_empty()) && self.drain_cache(now);
         if !drained && !self.queue.is_empty() {
-            self.serve(now);
+            self.serve_next(now);
         }
         self.drained_last = drained;
     }
 
-    /// Stops reading ahead, if it did; where the head is now.
     fn settle_head(&mut self, now: Nanos) -> u64 {
         if let Some(ahead) = self.ahead.take() {
-            let passed = now.saturating_sub(ahead.since) as f64 * self.geometry.rate(ahead.from);
+            let passed = now.saturating_sub(ahead.since) as f64 * self.geometry.rate_at(ahead.from);
             self.head = (ahead.from + passed as u64).min(ahead.limit);
         }
         self.head
     }
 
-    /// Serves a request of the stream whose turn it is.
-    fn serve(&mut self, now: Nanos) {
+    fn serve_next(&mut self, now: Nanos) {
         let head = self.settle_head(now);
-        let Some((stream, queue)) = self.queue.turn() else { return };
+        let Some((stream, queue)) = self.queue.next_stream() else { return };
         let (place, reached) = self.next_of(queue, head, now);
-        let Waiting { id, request, .. } = self.queue.take(stream, place);
+        let Waiting { id, request, .. } = self.queue.take_request(stream, place);
         let end = request.offset + request.length;
-        let until = reached + self.geometry.pass(request.offset, end);
+        let until = reached + self.geometry.pass_time(request.offset, end);
         self.head = end;
         if request.kind == RequestKind::Read {
             let limit = end + self.parameters.read_ahead;
-            self.ahead = Some(Ahead { start: request.offset, from: end, since: until, limit });
+            self.ahead = Some(ReadAhead { start: request.offset, from: end, since: until, limit });
         }
-        self.agenda.end(until, Some(id));
+        self.agenda.schedule_end(until, Some(id));
         self.job = Some(HeadJob { until, drain: None });
     }
 
-    /// The place in the queue of the request to serve, and when the head has reached it.
     fn next_of(&self, queue: &VecDeque<Waiting>, head: u64, now: Nanos) -> (usize, Nanos) {
-        let from = self.geometry.place(head);
+        let from = self.geometry.locate(head);
         let reach = |waiting: &Waiting| {
-            let start = now.max(waiting.since + self.command());
-            self.geometry.arrive(start, &from, &waiting.place)
+            let start = now.max(waiting.since + self.command_time());
+            self.geometry.arrival_time(start, &from, &waiting.place)
         };
         let tags = match self.parameters.order {
             ServiceOrder::Shortest => self.parameters.tags as usize,
@@ -308,47 +282,48 @@ impl Hdd {
         (best.1, best.2)
     }
 
-    /// Writes what is nearest of the write cache; false if nothing is there.
-    fn drain(&mut self, now: Nanos) -> bool {
+    /// Writes the nearest extent of the write cache; false if it is empty.
+    fn drain_cache(&mut self, now: Nanos) -> bool {
         if self.cache.is_empty() {
             return false;
         }
         let head = self.settle_head(now);
-        let from = self.geometry.place(head);
-        let reach = |offset| self.geometry.arrive(now, &from, &self.geometry.place(offset));
-        let reached = self.cache.candidates(head).map(|offset| (reach(offset), offset));
+        let from = self.geometry.locate(head);
+        let reach = |offset| self.geometry.arrival_time(now, &from, &self.geometry.locate(offset));
+        let reached = self.cache.drain_candidates(head).map(|offset| (reach(offset), offset));
         let Some((reached, offset)) = reached.min() else { return false };
-        let drain = self.cache.take(offset);
+        let drain = self.cache.take_extent(offset);
         self.head = offset + drain.length;
-        self.agenda.enter(now);
-        let until = reached + self.geometry.pass(offset, self.head);
+        self.agenda.add_in_flight(now);
+        let until = reached + self.geometry.pass_time(offset, self.head);
         self.job = Some(HeadJob { until, drain: Some(drain) });
         true
     }
 
-    /// When a read is done that goes on where the head reads ahead; `None` if it does not.
+    /// When a read ends that the read-ahead serves; `None` if it does not.
     fn read_on(&mut self, now: Nanos, request: &DeviceRequest) -> Option<Nanos> {
         let mut ahead =
             self.ahead.filter(|ahead| self.job.is_none() && ahead.start <= request.offset)?;
         let end = request.offset + request.length;
-        let full = ahead.since + self.geometry.pass(ahead.from, ahead.limit);
+        let full = ahead.since + self.geometry.pass_time(ahead.from, ahead.limit);
         if full <= now && end > ahead.limit {
-            // It stopped there; it goes on when that place comes round again.
+            // The head stopped there; it goes on when that place comes round again.
             ahead.from = ahead.limit;
-            ahead.since = self.geometry.wait(now, &self.geometry.place(ahead.limit));
+            ahead.since = self.geometry.arrival_on_track(now, &self.geometry.locate(ahead.limit));
         }
         let gap = request.offset.max(ahead.from);
-        if ahead.since + self.geometry.pass(ahead.from, gap) > now + self.geometry.turn() {
+        if ahead.since + self.geometry.pass_time(ahead.from, gap) > now + self.geometry.turn_time()
+        {
             // A seek is quicker than waiting for the head to come there.
             return None;
         }
-        let passed = ahead.since + self.geometry.pass(ahead.from, end.max(ahead.from));
+        let passed = ahead.since + self.geometry.pass_time(ahead.from, end.max(ahead.from));
         ahead.limit = ahead.limit.max(end + self.parameters.read_ahead);
         ahead.start = ahead.start.max(end.saturating_sub(self.parameters.read_ahead));
         let done = if passed <= now {
             self.pass_link(now, request.length)
         } else {
-            let until = passed.max(now + self.command());
+            let until = passed.max(now + self.command_time());
             self.job = Some(HeadJob { until, drain: None });
             (ahead.from, ahead.since) = (end, passed);
             until
@@ -357,13 +332,13 @@ impl Hdd {
         Some(done)
     }
 
-    /// When a request is done that needs no place in the queue; `None` if the head must see to it.
-    fn answer(&mut self, now: Nanos, request: &DeviceRequest) -> Option<Nanos> {
+    /// When a request ends that the head need not serve; `None` if it must.
+    fn answer_without_head(&mut self, now: Nanos, request: &DeviceRequest) -> Option<Nanos> {
         let &DeviceRequest { kind, offset, length, .. } = request;
         match kind {
             RequestKind::Write => {
-                let is_cached = self.parameters.cache > 0 && self.cache.admit(offset, length);
-                // What was read ahead may now be old; the head's place is kept.
+                let is_cached = self.parameters.cache > 0 && self.cache.admit_write(offset, length);
+                // The read-ahead may be stale now; the head's place is kept.
                 if self
                     .ahead
                     .is_some_and(|ahead| offset < ahead.limit && ahead.start < offset + length)
@@ -372,12 +347,11 @@ impl Hdd {
                 }
                 is_cached.then(|| self.pass_link(now, length))
             }
-            RequestKind::Read if self.cache.holds(offset, length) => {
+            RequestKind::Read if self.cache.contains(offset, length) => {
                 Some(self.pass_link(now, length))
             }
             RequestKind::Read => self.read_on(now, request),
-            // Without a cache all that was acknowledged is on the platters.
-            RequestKind::Flush => Some(now + self.command()),
+            RequestKind::Flush => Some(now + self.command_time()),
         }
     }
 }
@@ -386,28 +360,27 @@ impl Device for Hdd {
     fn set_span(&mut self, bytes: u64) {
         self.span = Some(bytes);
         if self.geometry.set_span(bytes) {
-            self.queue.place(&self.geometry);
+            self.queue.locate_all(&self.geometry);
         }
     }
 
     fn submit(&mut self, now: Nanos, id: u64, request: DeviceRequest) {
         self.run(now);
-        self.agenda.enter(now);
+        self.agenda.add_in_flight(now);
         let end = request.offset + request.length;
         if request.kind != RequestKind::Flush && !self.geometry.covers(end) {
             self.set_span(end);
         }
         let is_draining = self.job.as_ref().is_some_and(|job| job.drain.is_some());
-        if request.kind == RequestKind::Flush && self.cache.flush(id, is_draining) {
-            // It is done when the last extent it waits for is.
-        } else if let Some(done) = self.answer(now, &request) {
-            self.agenda.end(done, Some(id));
+        if request.kind == RequestKind::Flush && self.cache.queue_flush(id, is_draining) {
+        } else if let Some(done) = self.answer_without_head(now, &request) {
+            self.agenda.schedule_end(done, Some(id));
         } else {
-            let place = self.geometry.place(request.offset);
+            let place = self.geometry.locate(request.offset);
             self.queue.push(Waiting { id, request, since: now, place });
         }
         if self.job.is_none() {
-            self.choose(now);
+            self.choose_next_job(now);
         }
     }
 
@@ -419,14 +392,14 @@ impl Device for Hdd {
 
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
         self.run(now);
-        self.agenda.take(done);
+        self.agenda.take_completions(done);
     }
 
-    fn busy(&self) -> Nanos {
-        self.agenda.busy()
+    fn busy_time(&self) -> Nanos {
+        self.agenda.busy_time()
     }
 
-    fn unused(&self) -> Box<dyn Device> {
+    fn fresh_copy(&self) -> Box<dyn Device> {
         let mut unused = Self::new(self.parameters.clone(), self.seed).expect("checked before");
         if let Some(span) = self.span {
             unused.set_span(span);

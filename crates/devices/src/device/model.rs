@@ -1,7 +1,4 @@
-//! What a device model is: a name, a line about it, and parameters that make a device.
-//!
-//! Each is described in the file of its device; [`Models`](crate::models::Models) has those that
-//! can be had.
+//! A device model: a name, a line about it, and parameters that make a device.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -13,73 +10,66 @@ use toml::Table;
 use super::{Device, ParameterProblem};
 use crate::size::{gib_text, size_of};
 
-/// What a device is like. A model implements it for a struct whose fields are its parameters, by the
-/// names that a user changes them by: each is a number or a word, and always has a value.
+/// What a device is like. A model implements it for a struct of its parameters: each field is a
+/// number or a word, has a default, and a user changes it by its name.
 ///
 /// A device with a stroke has the parameter [`USED`].
 pub trait DeviceParameters: fmt::Debug + Send + Sync {
-    /// All that keeps such a device from being.
+    /// All reasons why such a device can't be.
     fn check(&self) -> Vec<ParameterProblem>;
 
-    /// The device, of parameters that [`DeviceParameters::check`] finds nothing wrong with. All that is
-    /// random about it comes from the seed: the same seed makes the same device.
+    /// The device. [`DeviceParameters::check`] has found nothing wrong. The same seed makes the
+    /// same device.
     fn build(&self, seed: u64) -> Box<dyn Device>;
 
-    /// Bytes that the device may have acknowledged and would lose with the power, as nobody had
-    /// them flushed.
-    fn cache(&self) -> u64;
+    /// Bytes that the device may acknowledge and lose with the power, if nobody flushes.
+    fn cache_bytes(&self) -> u64;
 
-    /// Whether the device takes no time, and so has no queue in which anybody could be.
+    /// Whether the device takes no time, and so has no queue.
     fn takes_no_time(&self) -> bool {
         false
     }
 }
 
-/// The parameter of a device with a stroke that says over which part of it the data lie: above 0,
-/// and 1 for all of it.
+/// The parameter of a device with a stroke: the part that holds data, above 0 and at most 1.
 pub const USED: &str = "used";
 
-/// Parameters of whatever model, which can be read and changed by their names. All that can be
-/// written as TOML and read again are.
+/// Parameters of any model, read and changed by name. All that serde can write as TOML have it.
 pub trait AnyParameters: DeviceParameters {
-    /// The parameters by their names.
-    ///
-    /// # Errors
-    /// TOML can't hold them.
-    fn table(&self) -> Result<Table, toml::ser::Error>;
+    /// The parameters by name. The error: TOML can't hold them.
+    fn to_table(&self) -> Result<Table, toml::ser::Error>;
 
-    /// These with some others among them, and all that is wrong then. What can't be read is left
-    /// as it was.
-    fn with(&self, changes: &Table) -> (Box<dyn AnyParameters>, Vec<ParameterProblem>);
+    /// A copy with these changes, and all that is wrong with them. What can't be read stays
+    /// unchanged.
+    fn with_changes(&self, changes: &Table) -> (Box<dyn AnyParameters>, Vec<ParameterProblem>);
 
-    /// The same once more.
-    fn boxed(&self) -> Box<dyn AnyParameters>;
+    /// A copy.
+    fn clone_boxed(&self) -> Box<dyn AnyParameters>;
 }
 
 impl<P: DeviceParameters + Serialize + DeserializeOwned + Clone + 'static> AnyParameters for P {
-    fn table(&self) -> Result<Table, toml::ser::Error> {
+    fn to_table(&self) -> Result<Table, toml::ser::Error> {
         Table::try_from(self)
     }
 
-    fn with(&self, changes: &Table) -> (Box<dyn AnyParameters>, Vec<ParameterProblem>) {
-        let (changed, mut wrong) = changed(self, changes);
+    fn with_changes(&self, changes: &Table) -> (Box<dyn AnyParameters>, Vec<ParameterProblem>) {
+        let (changed, mut wrong) = apply_changes(self, changes);
         wrong.extend(changed.check());
         (Box::new(changed), wrong)
     }
 
-    fn boxed(&self) -> Box<dyn AnyParameters> {
+    fn clone_boxed(&self) -> Box<dyn AnyParameters> {
         Box::new(self.clone())
     }
 }
 
 impl Clone for Box<dyn AnyParameters> {
     fn clone(&self) -> Self {
-        (**self).boxed()
+        (**self).clone_boxed()
     }
 }
 
-/// Parameters with the changed ones among them, and which of these are no value of theirs.
-pub(crate) fn changed<P: Serialize + DeserializeOwned + Clone>(
+pub(crate) fn apply_changes<P: Serialize + DeserializeOwned + Clone>(
     own: &P,
     changes: &Table,
 ) -> (P, Vec<ParameterProblem>) {
@@ -90,7 +80,7 @@ pub(crate) fn changed<P: Serialize + DeserializeOwned + Clone>(
         match all.clone().try_into() {
             Ok(changed) => parameters = changed,
             Err(error) => {
-                let why = refused(key, error.message());
+                let why = reword_error(key, error.message());
                 wrong.push(ParameterProblem { parameters: vec![key.clone()], why });
                 all.extend(before.map(|before| (key.clone(), before)));
             }
@@ -99,9 +89,8 @@ pub(crate) fn changed<P: Serialize + DeserializeOwned + Clone>(
     (parameters, wrong)
 }
 
-/// Why a parameter can't have a value, in the words of other such problems. Of a word that it does not have, serde
-/// says "unknown variant `x`, expected one of `a`, `b`, `c`".
-fn refused(key: &str, message: &str) -> String {
+/// Rewords a parameter's error. serde says "unknown variant `x`, expected one of `a`, `b`, `c`".
+fn reword_error(key: &str, message: &str) -> String {
     let words =
         message.strip_prefix("unknown variant ").and_then(|it| it.split_once(", expected "));
     let Some((value, expected)) = words else { return format!("{key} has an {message}") };
@@ -113,7 +102,7 @@ fn refused(key: &str, message: &str) -> String {
     format!("{key} is {value}, and must be {expected}")
 }
 
-/// A device model, or a family of them that differ by the size in their names.
+/// A device model, or a family of models that differ by the size in their names.
 #[derive(Clone, Debug)]
 pub struct DeviceModel {
     name: &'static str,
@@ -121,23 +110,22 @@ pub struct DeviceModel {
     made: ParameterFactory,
 }
 
-/// How the parameters of a model are made, as it comes.
 #[derive(Clone, Debug)]
 enum ParameterFactory {
     Once(fn() -> Box<dyn AnyParameters>),
     OfSize(RangeInclusive<u64>, fn(u64) -> Box<dyn AnyParameters>),
 }
 
-/// A device that can be had, for a list.
+/// A model in the list of models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedModel {
-    /// How it is written.
+    /// As a user writes it.
     pub name: String,
-    /// What it is, in a line.
+    /// A description in one line.
     pub summary: &'static str,
 }
 
-/// A size that is missing or can't be read, or that no model of a family has.
+/// The family of models has no such size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{family} needs a size from {} to {}, written like `{family}:{}`",
@@ -150,11 +138,10 @@ pub struct WrongSize {
     gib: RangeInclusive<u64>,
 }
 
-/// A model of some name as it comes, before a user changed anything.
 pub(crate) type NamedParameters = (String, Box<dyn AnyParameters>);
 
 impl DeviceModel {
-    /// A model of this name, with a line about it for a list, and its parameters as it comes.
+    /// A model with its summary and parameters.
     pub const fn new(
         name: &'static str,
         summary: &'static str,
@@ -163,8 +150,8 @@ impl DeviceModel {
         Self { name, summary, made: ParameterFactory::Once(parameters) }
     }
 
-    /// A family of models that are written `NAME:SIZE`, of so many GiB: the parameters are made of
-    /// the size in GiB, of which parts are left out.
+    /// A family of models written `NAME:SIZE`. `parameters` gets the size in whole GiB, rounded
+    /// down.
     pub const fn of_size(
         name: &'static str,
         summary: &'static str,
@@ -174,13 +161,13 @@ impl DeviceModel {
         Self { name, summary, made: ParameterFactory::OfSize(gib, parameters) }
     }
 
-    /// Its name, without a size.
+    /// Without a size.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// How it is listed.
-    pub fn listed(&self) -> ListedModel {
+    /// The model's entry in a list.
+    pub fn to_listed(&self) -> ListedModel {
         let name = match self.made {
             ParameterFactory::Once(_) => self.name.to_owned(),
             ParameterFactory::OfSize(..) => format!("{}:SIZE", self.name),
@@ -188,16 +175,16 @@ impl DeviceModel {
         ListedModel { name, summary: self.summary }
     }
 
-    /// Its parameters as it comes; of a family, those of the smallest.
-    pub(crate) fn smallest(&self) -> Box<dyn AnyParameters> {
+    /// The default parameters; for a family, those of the smallest model.
+    pub(crate) fn smallest_parameters(&self) -> Box<dyn AnyParameters> {
         match &self.made {
             ParameterFactory::Once(parameters) => parameters(),
             ParameterFactory::OfSize(gib, parameters) => parameters(*gib.start()),
         }
     }
 
-    /// The model that a text names, with its one name; `None` if it is another's.
-    pub(crate) fn named(&self, text: &str) -> Option<Result<NamedParameters, WrongSize>> {
+    /// The full name and parameters of the model that a text names; `None` if it is another's.
+    pub(crate) fn find_parameters(&self, text: &str) -> Option<Result<NamedParameters, WrongSize>> {
         let rest = text.strip_prefix(self.name)?;
         match &self.made {
             ParameterFactory::Once(parameters) => {

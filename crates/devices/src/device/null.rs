@@ -1,32 +1,25 @@
-//! A device that takes no time: what is left is the cost of everything around it.
+//! A device that takes no time: it leaves only the cost of everything around it.
 
 use serde::{Deserialize, Serialize};
 
-use super::agenda::Agenda;
-use super::model::{self, DeviceModel};
-use super::{Completion, Device, DeviceRequest, Nanos, ParameterProblem};
-
-/// The device without parameters.
-pub(crate) const MODEL: DeviceModel = DeviceModel::new(
-    "null",
-    "disk that takes no time: the cost of the virtual disk itself",
-    || Box::new(NullParameters {}),
-);
+use super::model::DeviceParameters;
+use super::timed::{FinishTimes, TimedDevice};
+use super::{Device, DeviceRequest, Nanos, ParameterProblem};
 
 /// There is nothing to choose.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NullParameters {}
 
-impl model::DeviceParameters for NullParameters {
+impl DeviceParameters for NullParameters {
     fn check(&self) -> Vec<ParameterProblem> {
         Vec::new()
     }
 
     fn build(&self, _seed: u64) -> Box<dyn Device> {
-        Box::new(NullDevice::default())
+        Box::new(TimedDevice::new(NullDevice))
     }
 
-    fn cache(&self) -> u64 {
+    fn cache_bytes(&self) -> u64 {
         0
     }
 
@@ -35,34 +28,14 @@ impl model::DeviceParameters for NullParameters {
     }
 }
 
-/// Completes every request at the moment it comes.
-#[derive(Default)]
-pub struct NullDevice {
-    agenda: Agenda,
-}
+struct NullDevice;
 
-impl Device for NullDevice {
-    fn set_span(&mut self, _bytes: u64) {}
-
-    fn submit(&mut self, now: Nanos, id: u64, _request: DeviceRequest) {
-        self.agenda.enter(now);
-        self.agenda.end(now, Some(id));
+impl FinishTimes for NullDevice {
+    fn finish_time(&mut self, now: Nanos, _request: &DeviceRequest) -> Nanos {
+        now
     }
 
-    fn next_completion(&self) -> Option<Nanos> {
-        self.agenda.next()
-    }
-
-    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
-        self.agenda.settle(now);
-        self.agenda.take(done);
-    }
-
-    fn busy(&self) -> Nanos {
-        self.agenda.busy()
-    }
-
-    fn unused(&self) -> Box<dyn Device> {
-        Box::new(Self::default())
+    fn fresh(&self) -> Self {
+        Self
     }
 }

@@ -18,7 +18,6 @@ pub use mirrors::Mirrors;
 pub use parameters::{Health, RaidLayout, RaidParameters};
 use rebuild::{Rebuild, STEP};
 
-/// How an array's description begins.
 pub(crate) const NAME: &str = "raid10";
 
 /// The most disks of an array.
@@ -34,15 +33,14 @@ const FAILED: usize = 1;
 /// The stream of a rebuild, which is no machine's.
 const REBUILD: u32 = u32::MAX;
 
-/// How arrays are listed: of any model.
-pub(crate) fn listed() -> ListedModel {
+pub(crate) fn describe_arrays() -> ListedModel {
     ListedModel {
         name: format!("{NAME}:N×MODEL"),
         summary: "RAID-10 over an even number of disks, say raid10:4×hdd-7200",
     }
 }
 
-/// A number of disks that no array has, or an array of arrays.
+/// No array can have this number of disks, or be made of arrays.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a RAID-10 needs an even number of disks from 2 to {MOST_DISKS}, each of one model that is \
@@ -50,9 +48,8 @@ pub(crate) fn listed() -> ListedModel {
 )]
 pub struct WrongArray;
 
-/// Reads the description of an array: how many disks it has, and the text of each. `None` for that
-/// of something else.
-pub(crate) fn read(text: &str) -> Option<Result<(u32, &str), WrongArray>> {
+/// Reads an array's description: the number of disks and the text of one.
+pub(crate) fn parse_array(text: &str) -> Option<Result<(u32, &str), WrongArray>> {
     let rest = text.strip_prefix(NAME)?;
     if !rest.is_empty() && !rest.starts_with([':', '/']) {
         return None;
@@ -61,37 +58,31 @@ pub(crate) fn read(text: &str) -> Option<Result<(u32, &str), WrongArray>> {
     let array = array.and_then(|(disks, each)| {
         let disks = disks.parse().ok()?;
         let is_right = u32::is_multiple_of(disks, 2) && (2..=MOST_DISKS).contains(&disks);
-        (is_right && read(each).is_none()).then_some((disks, each))
+        (is_right && parse_array(each).is_none()).then_some((disks, each))
     });
     Some(array.ok_or(WrongArray))
 }
 
-/// One of the disks, and what the array knows of it.
 struct RaidMember {
     device: Box<dyn Device>,
     under_way: u32,
-    /// Where the last request sent to it ends.
     head: u64,
 }
 
-/// A request to the array of which some parts are in flight.
 struct Whole {
     id: u64,
     parts: u32,
 }
 
-/// A disk, and a place on it.
 type MemberPlace = (usize, u64);
 
 /// An array of an even number of disks of one kind.
 pub struct Raid10 {
     members: Vec<RaidMember>,
     parameters: RaidParameters,
-    /// Bytes of each disk that hold data: in the far layout half of them the first copies.
+    /// Bytes of each disk that hold data; half of them are first copies in the far layout.
     used: u64,
-    /// Where a disk is being filled.
     rebuild: Option<Rebuild>,
-    /// Parts in flight by their number on a disk, and the request to which each belongs.
     parts: HashMap<u64, u64>,
     wholes: HashMap<u64, Whole>,
     numbers: u64,
@@ -100,10 +91,7 @@ pub struct Raid10 {
 }
 
 impl Raid10 {
-    /// An array of these disks.
-    ///
-    /// # Panics
-    /// If there is an odd number of them, or none.
+    /// Panics on an odd number of disks, or none.
     pub fn new(devices: Vec<Box<dyn Device>>, parameters: RaidParameters) -> Self {
         assert!(!devices.is_empty() && devices.len().is_multiple_of(2), "{} disks", devices.len());
         let member = |device| RaidMember { device, under_way: 0, head: 0 };
@@ -120,8 +108,7 @@ impl Raid10 {
         }
     }
 
-    /// Whether a disk is read from, and whether it is written to.
-    fn serves(&self, disk: usize, kind: RequestKind) -> bool {
+    fn can_serve(&self, disk: usize, kind: RequestKind) -> bool {
         match self.parameters.array {
             Health::Healthy => true,
             Health::Degraded => disk != FAILED,
@@ -129,11 +116,10 @@ impl Raid10 {
         }
     }
 
-    /// Where the two copies of a byte lie.
-    fn copies(&self, offset: u64) -> [MemberPlace; 2] {
+    fn locate_copies(&self, offset: u64) -> [MemberPlace; 2] {
         let (disks, chunk) = (self.members.len() as u64, self.parameters.chunk);
         let (number, within) = (offset / chunk, offset % chunk);
-        let [first, second] = Mirrors::new(disks as u32, self.parameters).pair(offset);
+        let [first, second] = Mirrors::new(disks as u32, self.parameters).copy_disks(offset);
         match self.parameters.layout {
             RaidLayout::Near => {
                 let place = COPIES * number / disks * chunk + within;
@@ -146,16 +132,14 @@ impl Raid10 {
         }
     }
 
-    /// Sends a part to a disk.
-    fn send(&mut self, now: Nanos, whole: u64, disk: usize, request: DeviceRequest) {
-        let part = self.number();
+    fn send_part(&mut self, now: Nanos, whole: u64, disk: usize, request: DeviceRequest) {
+        let part = self.next_number();
         self.parts.insert(part, whole);
         self.wholes.get_mut(&whole).expect("it is under way").parts += 1;
-        self.give(now, part, disk, request);
+        self.submit_part(now, part, disk, request);
     }
 
-    /// Gives a disk a part of that number.
-    fn give(&mut self, now: Nanos, part: u64, disk: usize, request: DeviceRequest) {
+    fn submit_part(&mut self, now: Nanos, part: u64, disk: usize, request: DeviceRequest) {
         let member = &mut self.members[disk];
         member.under_way += 1;
         if request.kind != RequestKind::Flush {
@@ -164,27 +148,26 @@ impl Raid10 {
         member.device.submit(now, part, request);
     }
 
-    /// Sends the part of a request that lies in one chunk.
     fn send_chunk(&mut self, now: Nanos, whole: u64, request: DeviceRequest) {
-        let copies = self.copies(request.offset);
+        let copies = self.locate_copies(request.offset);
         let at = |offset| DeviceRequest { offset, ..request };
         if request.kind == RequestKind::Read {
-            let (disk, offset) = self.chosen(copies);
-            return self.send(now, whole, disk, at(offset));
+            let (disk, offset) = self.choose_copy(copies);
+            return self.send_part(now, whole, disk, at(offset));
         }
         for (disk, offset) in copies {
-            if self.serves(disk, request.kind) {
-                self.send(now, whole, disk, at(offset));
+            if self.can_serve(disk, request.kind) {
+                self.send_part(now, whole, disk, at(offset));
             }
         }
     }
 
-    /// The copy that is read.
-    fn chosen(&self, [first, second]: [MemberPlace; 2]) -> MemberPlace {
-        if !self.serves(first.0, RequestKind::Read) {
+    fn choose_copy(&self, [first, second]: [MemberPlace; 2]) -> MemberPlace {
+        if !self.can_serve(first.0, RequestKind::Read) {
             return second;
         }
-        if !self.serves(second.0, RequestKind::Read) || self.parameters.layout == RaidLayout::Far {
+        if !self.can_serve(second.0, RequestKind::Read) || self.parameters.layout == RaidLayout::Far
+        {
             return first;
         }
         let cost = |(disk, offset): MemberPlace| {
@@ -194,11 +177,10 @@ impl Raid10 {
         if cost(second) < cost(first) { second } else { first }
     }
 
-    /// Takes a step of the rebuild: what the failed disk has to hold there is read from the disk that has
-    /// the other copy.
-    fn refill(&mut self, now: Nanos) {
+    /// Does a step of the rebuild: reads from the disk that has the other copy.
+    fn step_rebuild(&mut self, now: Nanos) {
         let (used, disks) = (self.used, self.members.len());
-        let Some(offset) = self.rebuild.as_mut().and_then(|rebuild| rebuild.step(used)) else {
+        let Some(offset) = self.rebuild.as_mut().and_then(|rebuild| rebuild.next_step(used)) else {
             return;
         };
         let half = used / COPIES;
@@ -210,28 +192,26 @@ impl Raid10 {
         for (kind, (disk, offset)) in
             [(RequestKind::Read, from), (RequestKind::Write, (FAILED, offset))]
         {
-            let part = self.number();
+            let part = self.next_number();
             self.rebuild.as_mut().expect("it took a step").parts.push(part);
             let request = DeviceRequest { kind, offset, length: STEP, stream: REBUILD };
-            self.give(now, part, disk, request);
+            self.submit_part(now, part, disk, request);
         }
     }
 
-    fn number(&mut self) -> u64 {
+    fn next_number(&mut self) -> u64 {
         self.numbers += 1;
         self.numbers
     }
 
-    /// Lets the disks run until `now`, and the rebuild with them.
-    fn settle(&mut self, now: Nanos) {
+    fn run_until(&mut self, now: Nanos) {
         while let Some(at) = self.rebuild.as_ref().map(|it| it.next).filter(|at| *at <= now) {
             self.settle_members(at);
-            self.refill(at);
+            self.step_rebuild(at);
         }
         self.settle_members(now);
     }
 
-    /// Lets the disks run until `now`; they do not know of each other.
     fn settle_members(&mut self, now: Nanos) {
         let mut scratch = std::mem::take(&mut self.scratch);
         let mut done = Vec::new();
@@ -242,17 +222,16 @@ impl Raid10 {
         scratch.sort_by_key(|&(at, disk, _)| (at, disk));
         for (at, disk, part) in scratch.drain(..) {
             self.members[disk].under_way -= 1;
-            if self.rebuild.as_mut().is_some_and(|rebuild| rebuild.ended(part)) {
+            if self.rebuild.as_mut().is_some_and(|rebuild| rebuild.end_part(part)) {
                 continue;
             }
             let whole = self.parts.remove(&part).expect("a part that was sent");
-            self.finish(at, whole);
+            self.finish_part(at, whole);
         }
         self.scratch = scratch;
     }
 
-    /// A part of a request is done at `at`.
-    fn finish(&mut self, at: Nanos, whole: u64) {
+    fn finish_part(&mut self, at: Nanos, whole: u64) {
         let parts = self.wholes.get_mut(&whole).expect("it has a part under way");
         parts.parts -= 1;
         if parts.parts == 0 {
@@ -276,13 +255,13 @@ impl Device for Raid10 {
     }
 
     fn submit(&mut self, now: Nanos, id: u64, request: DeviceRequest) {
-        self.settle(now);
-        let whole = self.number();
+        self.run_until(now);
+        let whole = self.next_number();
         self.wholes.insert(whole, Whole { id, parts: 0 });
         if request.kind == RequestKind::Flush {
             for disk in 0..self.members.len() {
-                if self.serves(disk, request.kind) {
-                    self.send(now, whole, disk, request);
+                if self.can_serve(disk, request.kind) {
+                    self.send_part(now, whole, disk, request);
                 }
             }
             return;
@@ -300,27 +279,27 @@ impl Device for Raid10 {
 
     fn next_completion(&self) -> Option<Nanos> {
         let settled = self.settled.first().map(|completion| completion.at);
-        // A step of the rebuild comes between requests, and is no completion.
         let step = self.rebuild.as_ref().filter(|_| !self.wholes.is_empty()).map(|it| it.next);
         let members = self.members.iter().filter_map(|member| member.device.next_completion());
         settled.or_else(|| members.chain(step).min())
     }
 
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
-        self.settle(now);
+        self.run_until(now);
         done.append(&mut self.settled);
     }
 
-    fn busy(&self) -> Nanos {
-        let there = (0..self.members.len()).filter(|disk| self.serves(*disk, RequestKind::Write));
+    fn busy_time(&self) -> Nanos {
+        let there =
+            (0..self.members.len()).filter(|disk| self.can_serve(*disk, RequestKind::Write));
         let (sum, number) = there.fold((0, 0), |(sum, number), disk| {
-            (sum + self.members[disk].device.busy(), number + 1)
+            (sum + self.members[disk].device.busy_time(), number + 1)
         });
         sum / number
     }
 
-    fn unused(&self) -> Box<dyn Device> {
-        let devices = self.members.iter().map(|member| member.device.unused()).collect();
+    fn fresh_copy(&self) -> Box<dyn Device> {
+        let devices = self.members.iter().map(|member| member.device.fresh_copy()).collect();
         Box::new(Self { used: self.used, ..Self::new(devices, self.parameters) })
     }
 }
@@ -353,11 +332,11 @@ mod tests {
 
         fn advance(&mut self, _now: Nanos, _done: &mut Vec<Completion>) {}
 
-        fn busy(&self) -> Nanos {
+        fn busy_time(&self) -> Nanos {
             0
         }
 
-        fn unused(&self) -> Box<dyn Device> {
+        fn fresh_copy(&self) -> Box<dyn Device> {
             Box::new(Self(self.0, Arc::clone(&self.1)))
         }
     }

@@ -8,19 +8,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::agenda::Agenda;
-use super::model::{self, DeviceModel};
+use super::model::DeviceParameters;
+use super::timed::{FinishTimes, TimedDevice};
 use super::{
-    Completion, Device, DeviceRequest, Nanos, ParameterProblem, RequestKind, ordered, within,
-    wrongs,
+    Device, DeviceRequest, Nanos, ParameterProblem, RequestKind, check_bounds, check_order,
+    collect_problems,
 };
-
-/// The SATA SSD of the data sheet.
-pub(crate) const SATA: DeviceModel = DeviceModel::new(
-    "ssd-sata",
-    "SATA SSD: 13,000 reads a second one at a time, 97,000 at most",
-    || Box::new(SsdParameters::sata()),
-);
 
 /// What an SSD is like.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,8 +36,7 @@ pub struct SsdParameters {
     pub sustained_mb_s: f64,
     /// Microseconds of a flush.
     pub flush_us: f64,
-    /// Bytes that it may have acknowledged and would lose with the power: what is in its memory and
-    /// was not flushed. Costs no time.
+    /// Bytes that it may acknowledge and lose with the power without a flush. Costs no time.
     pub cache: u64,
 }
 
@@ -66,58 +58,45 @@ impl SsdParameters {
     }
 }
 
-impl model::DeviceParameters for SsdParameters {
+impl DeviceParameters for SsdParameters {
     fn check(&self) -> Vec<ParameterProblem> {
-        wrongs([
-            within("read_us", self.read_us, 0.0..=1e9),
-            within("write_us", self.write_us, 0.0..=1e9),
-            within("flush_us", self.flush_us, 0.0..=1e9),
-            within("reads_at_once", self.reads_at_once, 1.0..=65_536.0),
-            within("writes_at_once", self.writes_at_once, 1.0..=65_536.0),
-            within("read_mb_s", self.read_mb_s, 0.001..=1e9),
-            within("write_mb_s", self.write_mb_s, 0.001..=1e9),
-            within("sustained_mb_s", self.sustained_mb_s, 0.001..=1e9),
-            ordered(("sustained_mb_s", self.sustained_mb_s), ("write_mb_s", self.write_mb_s)),
+        collect_problems([
+            check_bounds("read_us", self.read_us, 0.0..=1e9),
+            check_bounds("write_us", self.write_us, 0.0..=1e9),
+            check_bounds("flush_us", self.flush_us, 0.0..=1e9),
+            check_bounds("reads_at_once", self.reads_at_once, 1.0..=65_536.0),
+            check_bounds("writes_at_once", self.writes_at_once, 1.0..=65_536.0),
+            check_bounds("read_mb_s", self.read_mb_s, 0.001..=1e9),
+            check_bounds("write_mb_s", self.write_mb_s, 0.001..=1e9),
+            check_bounds("sustained_mb_s", self.sustained_mb_s, 0.001..=1e9),
+            check_order(("sustained_mb_s", self.sustained_mb_s), ("write_mb_s", self.write_mb_s)),
         ])
     }
 
     fn build(&self, _seed: u64) -> Box<dyn Device> {
-        Box::new(Ssd::new(self.clone()))
+        Box::new(TimedDevice::new(Ssd::new(self.clone())))
     }
 
-    fn cache(&self) -> u64 {
+    fn cache_bytes(&self) -> u64 {
         self.cache
     }
 }
 
-/// An SSD. Moments and spans are in nanoseconds.
-pub struct Ssd {
+/// Moments and spans are in nanoseconds.
+struct Ssd {
     parameters: SsdParameters,
-    agenda: Agenda,
-    /// When it can start on the next request.
     controller_free: f64,
-    /// When the link to the host has passed all bytes asked for.
     link_free: f64,
-    /// Bytes in the write buffer at a moment.
     buffered: f64,
     counted: f64,
 }
 
 impl Ssd {
-    /// An SSD with an empty write buffer.
-    pub fn new(parameters: SsdParameters) -> Self {
-        Self {
-            parameters,
-            agenda: Agenda::default(),
-            controller_free: 0.0,
-            link_free: 0.0,
-            buffered: 0.0,
-            counted: 0.0,
-        }
+    fn new(parameters: SsdParameters) -> Self {
+        Self { parameters, controller_free: 0.0, link_free: 0.0, buffered: 0.0, counted: 0.0 }
     }
 
-    /// When a read or write is done that comes now.
-    fn serve(&mut self, now: f64, is_read: bool, length: f64) -> f64 {
+    fn serve_request(&mut self, now: f64, is_read: bool, length: f64) -> f64 {
         let p = &self.parameters;
         let (alone, at_once, rate) = if is_read {
             (p.read_us * 1e3, p.reads_at_once, p.read_mb_s / 1e3)
@@ -133,8 +112,8 @@ impl Ssd {
         self.link_free.max(start + alone)
     }
 
-    /// When the write buffer has room for so many bytes, which are then in it. A write that is
-    /// larger than the buffer waits for all of it to be empty.
+    /// When the write buffer has taken so many bytes. A write larger than the buffer waits until
+    /// the buffer is empty.
     fn wait_for_room(&mut self, at: f64, length: f64) -> f64 {
         let rate = self.parameters.sustained_mb_s / 1e3;
         let room = self.parameters.buffer as f64;
@@ -147,35 +126,18 @@ impl Ssd {
     }
 }
 
-impl Device for Ssd {
-    fn set_span(&mut self, _bytes: u64) {}
-
-    fn submit(&mut self, now: Nanos, id: u64, request: DeviceRequest) {
-        self.agenda.enter(now);
+impl FinishTimes for Ssd {
+    fn finish_time(&mut self, now: Nanos, request: &DeviceRequest) -> Nanos {
         let length = request.length as f64;
         let done = match request.kind {
-            RequestKind::Read => self.serve(now as f64, true, length),
-            RequestKind::Write => self.serve(now as f64, false, length),
-            // What it has acknowledged is in its memory, and must reach the flash.
+            RequestKind::Read => self.serve_request(now as f64, true, length),
+            RequestKind::Write => self.serve_request(now as f64, false, length),
             RequestKind::Flush => now as f64 + self.parameters.flush_us * 1e3,
         };
-        self.agenda.end((done.round() as Nanos).max(now), Some(id));
+        (done.round() as Nanos).max(now)
     }
 
-    fn next_completion(&self) -> Option<Nanos> {
-        self.agenda.next()
-    }
-
-    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
-        self.agenda.settle(now);
-        self.agenda.take(done);
-    }
-
-    fn busy(&self) -> Nanos {
-        self.agenda.busy()
-    }
-
-    fn unused(&self) -> Box<dyn Device> {
-        Box::new(Self::new(self.parameters.clone()))
+    fn fresh(&self) -> Self {
+        Self::new(self.parameters.clone())
     }
 }

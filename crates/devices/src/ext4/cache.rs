@@ -10,31 +10,26 @@ use super::FileNumber;
 use super::ranges::RangeSet;
 use crate::device::Nanos;
 
-/// The dirty pages of a file.
 #[derive(Debug, Default)]
-pub struct Dirty {
+pub struct DirtyRanges {
     pages: RangeSet,
     since: Nanos,
 }
 
-impl Dirty {
-    /// Whether there are none.
+impl DirtyRanges {
     pub fn is_empty(&self) -> bool {
         self.pages.total() == 0
     }
 
-    /// The first pages in a row, no more than `most`.
-    pub fn first(&self, most: u64) -> Option<Range<u64>> {
-        self.pages.first(most)
+    pub fn first_run(&self, most: u64) -> Option<Range<u64>> {
+        self.pages.first_run(most)
     }
 
-    /// The parts of `pages` that are not dirty.
-    pub fn clean(&self, pages: Range<u64>) -> Vec<Range<u64>> {
-        self.pages.gaps(pages)
+    pub fn clean_parts(&self, pages: Range<u64>) -> Vec<Range<u64>> {
+        self.pages.find_gaps(pages)
     }
 }
 
-/// The dirty pages of all files, counted, and the files by age.
 #[derive(Debug, Default)]
 pub struct DirtyPages {
     oldest_first: BTreeSet<(Nanos, FileNumber)>,
@@ -42,22 +37,19 @@ pub struct DirtyPages {
 }
 
 impl DirtyPages {
-    /// How many pages are dirty.
-    pub fn pages(&self) -> u64 {
+    pub fn page_count(&self) -> u64 {
         self.pages
     }
 
-    /// The file that has been dirty for longest, and since when.
-    pub fn oldest(&self) -> Option<(Nanos, FileNumber)> {
+    pub fn oldest_file(&self) -> Option<(Nanos, FileNumber)> {
         self.oldest_first.first().copied()
     }
 
-    /// Makes pages dirty.
     pub fn mark_dirty(
         &mut self,
         now: Nanos,
         file: FileNumber,
-        dirty: &mut Dirty,
+        dirty: &mut DirtyRanges,
         pages: Range<u64>,
     ) {
         if dirty.is_empty() {
@@ -67,8 +59,7 @@ impl DirtyPages {
         self.pages += dirty.pages.insert(pages);
     }
 
-    /// Makes pages clean: they were written back, or nobody needs them any more.
-    pub fn clean(&mut self, file: FileNumber, dirty: &mut Dirty, pages: Range<u64>) {
+    pub fn mark_clean(&mut self, file: FileNumber, dirty: &mut DirtyRanges, pages: Range<u64>) {
         let removed = dirty.pages.remove(pages);
         self.pages -= removed;
         if removed > 0 && dirty.is_empty() {

@@ -1,25 +1,18 @@
-//! Counters: requests to the file system, and its requests to the device.
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::FileNumber;
 
-/// Reads or writes at one level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flow {
-    /// How many.
     pub requests: u64,
-    /// How many bytes in all.
     pub bytes: u64,
-    /// How many of them started where the one before ended.
     pub sequential: u64,
 }
 
 impl Flow {
-    /// How many did not start where the one before ended.
-    pub fn random(&self) -> u64 {
+    pub fn random_requests(&self) -> u64 {
         self.requests - self.sequential
     }
 
@@ -41,16 +34,13 @@ impl Flow {
     }
 }
 
-/// Reads, writes and syncs of a file, or of all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileCounts {
     /// Reads that the kernel's page cache could not answer.
     pub host_reads: Flow,
-    /// Writes as the application made them.
+    /// As the application made them.
     pub host_writes: Flow,
-    /// Reads from the device.
     pub device_reads: Flow,
-    /// Writes of data to the device.
     pub device_writes: Flow,
     /// `fdatasync` and `O_DSYNC` writes.
     pub data_syncs: u64,
@@ -82,30 +72,22 @@ impl FileCounts {
     }
 }
 
-/// What was counted so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ext4Counts {
-    /// All files together. A device request is sequential here if it starts where the last one of
-    /// its kind on the whole device ended; data of two files in one request count once.
+    /// All files together. A device request is sequential if it starts where the last one of its
+    /// kind on the whole device ended; data of two files in one request count once.
     pub all: FileCounts,
-    /// Writes to the journal.
     pub journal: Flow,
-    /// Commits of the journal.
     pub commits: u64,
-    /// Flushes of the device.
     pub flushes: u64,
-    /// Syncs of directories.
     pub directory_syncs: u64,
-    /// Each file that is there. Its requests are sequential if they start where its own last one
-    /// ended: for the host in the file, for the device on the device.
+    /// The existing files. A request is sequential if it starts where the file's own last one
+    /// ended: in the file for the host, on the device for the device.
     pub files: BTreeMap<FileNumber, FileCounts>,
-    /// Files that are no more, together.
     pub removed: FileCounts,
 }
 
 impl Ext4Counts {
-    /// What was counted between two moments. A number that a removed file has left to a new one
-    /// counts as one file.
     pub fn since(&self, earlier: &Self) -> Self {
         let before = |file| earlier.files.get(file).copied().unwrap_or_default();
         let files = self.files.iter().map(|(file, counts)| (*file, counts.since(before(file))));
@@ -134,7 +116,7 @@ pub(super) struct FileTally {
 }
 
 impl FileTally {
-    pub fn counts(&self) -> FileCounts {
+    pub fn to_counts(&self) -> FileCounts {
         self.counts
     }
 
@@ -143,19 +125,19 @@ impl FileTally {
     }
 
     pub fn host_read(&mut self, offset: u64, length: u64) {
-        add(&mut self.counts.host_reads, &mut self.host_read, offset, length);
+        count_request(&mut self.counts.host_reads, &mut self.host_read, offset, length);
     }
 
     pub fn host_write(&mut self, offset: u64, length: u64) {
-        add(&mut self.counts.host_writes, &mut self.host_write, offset, length);
+        count_request(&mut self.counts.host_writes, &mut self.host_write, offset, length);
     }
 
     pub fn device_read(&mut self, place: u64, length: u64) {
-        add(&mut self.counts.device_reads, &mut self.device_read, place, length);
+        count_request(&mut self.counts.device_reads, &mut self.device_read, place, length);
     }
 
     pub fn device_write(&mut self, place: u64, length: u64) {
-        add(&mut self.counts.device_writes, &mut self.device_write, place, length);
+        count_request(&mut self.counts.device_writes, &mut self.device_write, place, length);
     }
 
     pub fn sync(&mut self, sync: super::SyncScope) {
@@ -166,8 +148,7 @@ impl FileTally {
     }
 }
 
-/// Counts a request and remembers where it ended.
-pub(super) fn add(flow: &mut Flow, end: &mut u64, start: u64, length: u64) {
+pub(super) fn count_request(flow: &mut Flow, end: &mut u64, start: u64, length: u64) {
     flow.requests += 1;
     flow.bytes += length;
     flow.sequential += u64::from(*end == start);

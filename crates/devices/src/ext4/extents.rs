@@ -1,5 +1,3 @@
-//! Where a file's blocks lie.
-
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -7,10 +5,9 @@ use super::groups::{BLOCK, BlockRun};
 use super::requests::DeviceRange;
 use super::space::FreeSpace;
 
-/// The least and the most blocks that a growing file is given ahead of need: 64 KiB and 8 MiB.
+/// Blocks that a growing file is given ahead of need, at least and at most: 64 KiB and 8 MiB.
 const AHEAD: (u64, u64) = ((64 << 10) / BLOCK, (8 << 20) / BLOCK);
 
-/// Blocks of a file that lie next to each other.
 #[derive(Clone, Copy, Debug)]
 struct BlockExtent {
     place: u64,
@@ -19,10 +16,8 @@ struct BlockExtent {
     written: bool,
 }
 
-/// A file's extents, and the blocks kept for its growth.
 #[derive(Debug, Default)]
 pub struct Extents {
-    /// By the block of the file that they start at.
     parts: BTreeMap<u64, BlockExtent>,
     blocks: u64,
     /// Reserved behind the last blocks that were allocated, for the next ones.
@@ -30,13 +25,18 @@ pub struct Extents {
 }
 
 impl Extents {
-    /// Allocates what `range` lacks, as blocks that hold data or (not `written`) as ones that
-    /// don't yet. Tells whether anything changed.
-    pub fn fill(&mut self, range: Range<u64>, written: bool, space: &mut FreeSpace) -> bool {
+    /// Allocates the missing blocks of `range`, which hold data if `written`. Returns whether
+    /// anything changed.
+    pub fn allocate_missing(
+        &mut self,
+        range: Range<u64>,
+        written: bool,
+        space: &mut FreeSpace,
+    ) -> bool {
         let mut changed = false;
         let mut at = range.start;
         while at < range.end {
-            match self.covering(at) {
+            match self.find_extent(at) {
                 Some((start, part)) => {
                     let end = range.end.min(start + part.length);
                     if written && !part.written {
@@ -48,8 +48,11 @@ impl Extents {
                 None => {
                     let next = self.parts.range(at..).next().map(|(&start, _)| start);
                     let hole = at..next.unwrap_or(range.end).min(range.end);
-                    let run = self.allocate(hole.clone(), next.is_none(), space);
-                    self.insert(at, BlockExtent { place: run.place, length: run.length, written });
+                    let run = self.allocate_run(hole.clone(), next.is_none(), space);
+                    self.insert_extent(
+                        at,
+                        BlockExtent { place: run.place, length: run.length, written },
+                    );
                     self.blocks += run.length;
                     at += run.length;
                     changed = true;
@@ -59,37 +62,33 @@ impl Extents {
         changed
     }
 
-    /// Frees the blocks of `range`. Tells whether there were any.
-    pub fn cut(&mut self, range: Range<u64>, space: &mut FreeSpace) -> bool {
-        let parts = self.extract(range);
+    pub fn free_range(&mut self, range: Range<u64>, space: &mut FreeSpace) -> bool {
+        let parts = self.extract_range(range);
         for (_, part) in &parts {
             self.blocks -= part.length;
-            space.release(BlockRun { place: part.place, length: part.length });
+            space.release_run(BlockRun { place: part.place, length: part.length });
         }
         !parts.is_empty()
     }
 
-    /// How many blocks there are, without those that are kept for growth.
-    pub fn blocks(&self) -> u64 {
+    pub fn block_count(&self) -> u64 {
         self.blocks
     }
 
-    /// Gives back the blocks that were kept for growth.
     pub fn stop_growing(&mut self, space: &mut FreeSpace) {
         if let Some(run) = self.ahead.take() {
-            space.release(run);
+            space.release_run(run);
         }
     }
 
-    /// Whether a block holds data.
-    pub fn holds(&self, block: u64) -> bool {
-        self.covering(block).is_some_and(|(_, part)| part.written)
+    pub fn has_data(&self, block: u64) -> bool {
+        self.find_extent(block).is_some_and(|(_, part)| part.written)
     }
 
     /// Adds the places on the device, in bytes, of those of the file's bytes that hold data.
-    pub fn pieces(&self, bytes: Range<u64>, pieces: &mut Vec<DeviceRange>) {
+    pub fn push_data_ranges(&self, bytes: Range<u64>, pieces: &mut Vec<DeviceRange>) {
         let first =
-            self.covering(bytes.start / BLOCK).map_or(bytes.start / BLOCK, |(start, _)| start);
+            self.find_extent(bytes.start / BLOCK).map_or(bytes.start / BLOCK, |(start, _)| start);
         for (&start, part) in self.parts.range(first..bytes.end.div_ceil(BLOCK)) {
             let from = bytes.start.max(start * BLOCK);
             let until = bytes.end.min((start + part.length) * BLOCK);
@@ -100,24 +99,22 @@ impl Extents {
         }
     }
 
-    /// Each extent as (first byte in the file, place on the device), with the ones that are only
-    /// allocated.
+    /// (first byte in the file, place on the device) of each extent, also of those without data.
     pub fn iter(&self) -> impl Iterator<Item = (u64, DeviceRange)> {
         self.parts.iter().map(|(&start, part)| {
             (start * BLOCK, DeviceRange { place: part.place * BLOCK, length: part.length * BLOCK })
         })
     }
 
-    /// The extent that holds a block of the file.
-    fn covering(&self, block: u64) -> Option<(u64, BlockExtent)> {
+    fn find_extent(&self, block: u64) -> Option<(u64, BlockExtent)> {
         let (&start, &part) = self.parts.range(..=block).next_back()?;
         (block < start + part.length).then_some((start, part))
     }
 
-    /// Blocks for (the start of) a hole: from what was kept for growth if that goes on where the
-    /// file's last block lies, else from the free space. A file that grows for a second time is
-    /// given as much as it has, so that files that grow in turns still lie in long runs.
-    fn allocate(&mut self, hole: Range<u64>, at_end: bool, space: &mut FreeSpace) -> BlockRun {
+    /// Blocks for (the start of) a hole: from the reserve if it continues the file's last block,
+    /// else from the free space. A file that grows again gets a reserve as large as itself, so that
+    /// files that grow in turns still lie in long runs.
+    fn allocate_run(&mut self, hole: Range<u64>, at_end: bool, space: &mut FreeSpace) -> BlockRun {
         let want = hole.end - hole.start;
         let before = self.parts.range(..hole.start).next_back();
         let goal = before.map(|(&start, part)| part.place + (hole.start - start));
@@ -127,11 +124,11 @@ impl Extents {
             Some(kept) if Some(kept.place) == goal => kept,
             _ => {
                 if let Some(kept) = kept {
-                    space.release(kept);
+                    space.release_run(kept);
                 }
                 let ahead =
                     if grows { self.blocks.next_power_of_two().clamp(AHEAD.0, AHEAD.1) } else { 0 };
-                space.take(goal, want.max(ahead))
+                space.take_run(goal, want.max(ahead))
             }
         };
         let taken = run.length.min(want);
@@ -142,15 +139,14 @@ impl Extents {
     }
 
     fn make_written(&mut self, range: Range<u64>) {
-        for (start, part) in self.extract(range) {
-            self.insert(start, BlockExtent { written: true, ..part });
+        for (start, part) in self.extract_range(range) {
+            self.insert_extent(start, BlockExtent { written: true, ..part });
         }
     }
 
-    /// Takes out the parts that lie in `range`, splitting those that reach beyond it.
-    fn extract(&mut self, range: Range<u64>) -> Vec<(u64, BlockExtent)> {
-        self.split(range.start);
-        self.split(range.end);
+    fn extract_range(&mut self, range: Range<u64>) -> Vec<(u64, BlockExtent)> {
+        self.split_at(range.start);
+        self.split_at(range.end);
         let within: Vec<(u64, BlockExtent)> =
             self.parts.range(range).map(|(&start, &part)| (start, part)).collect();
         for (start, _) in &within {
@@ -159,9 +155,8 @@ impl Extents {
         within
     }
 
-    /// Makes a part start at `block` if one reaches across it.
-    fn split(&mut self, block: u64) {
-        if let Some((start, part)) = self.covering(block)
+    fn split_at(&mut self, block: u64) {
+        if let Some((start, part)) = self.find_extent(block)
             && start < block
         {
             let head = block - start;
@@ -171,8 +166,7 @@ impl Extents {
         }
     }
 
-    /// Puts a part into a hole, as one with the neighbours that it continues.
-    fn insert(&mut self, mut start: u64, mut part: BlockExtent) {
+    fn insert_extent(&mut self, mut start: u64, mut part: BlockExtent) {
         if let Some((&before, &previous)) = self.parts.range(..start).next_back()
             && before + previous.length == start
             && previous.place + previous.length == part.place

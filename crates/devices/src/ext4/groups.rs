@@ -1,43 +1,35 @@
-//! The groups that the device is cut into, as ext4's is into groups of 128 MiB that each keep their
-//! own metadata.
+//! The groups that the device is cut into, like ext4's groups of 128 MiB that each keep their own
+//! metadata.
 //!
-//! Where the journal is to be near the data, each begins with a piece of it and the rest holds data;
-//! else all of a group holds data, and the journal lies between two of them ([`super::layout`]). A
-//! group is a sixteenth to a thirty-second of what lies before it, within 512 KiB and 8 MiB: small
-//! data are a model of large ones and are spread over as much of a disk, so that what has to be near
-//! must be near in proportion.
+//! With the journal near the data, each group begins with a piece of it; else the journal lies
+//! between two groups ([`super::layout`]). A group is a sixteenth to a thirty-second of what lies
+//! before it, within 512 KiB and 8 MiB. Small data stand for large data and are spread over as much
+//! of a disk, so that near things must be near in proportion.
 
 use super::parameters::JournalPlace;
 
-/// Bytes of a block, and of a page of the cache.
 pub const BLOCK: u64 = 4096;
 
-/// The least and the most blocks of a group: 512 KiB and 8 MiB.
 const GROUPS: (u64, u64) = ((512 << 10) / BLOCK, (8 << 20) / BLOCK);
 
 /// How many groups of a size could lie before the first one of that size.
 const BEFORE: u64 = 16;
 
-/// The least blocks of a piece of journal: 64 KiB.
 const LEAST_JOURNAL: u64 = (64 << 10) / BLOCK;
 
-/// Which part of a large group is its piece of journal.
 const JOURNAL_SHARE: u64 = 64;
 
-/// The group that holds a block.
 pub fn group_of(block: u64) -> BlockRun {
     let length = (block / BEFORE).max(1).ilog2();
     let length = (1 << length).clamp(GROUPS.0, GROUPS.1);
     BlockRun { place: block - block % length, length }
 }
 
-/// The piece of journal in the group that holds `block`.
 pub fn journal_near(block: u64) -> BlockRun {
     let BlockRun { place, length } = group_of(block);
     BlockRun { place, length: (length / JOURNAL_SHARE).max(LEAST_JOURNAL) }
 }
 
-/// The blocks for data in the group that holds `block`.
 pub fn data_near(block: u64, journal: JournalPlace) -> BlockRun {
     let BlockRun { place, length } = group_of(block);
     let taken = match journal {
@@ -47,12 +39,9 @@ pub fn data_near(block: u64, journal: JournalPlace) -> BlockRun {
     BlockRun { place: place + taken, length: length - taken }
 }
 
-/// Blocks next to each other on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockRun {
-    /// The first block.
     pub place: u64,
-    /// How many there are.
     pub length: u64,
 }
 

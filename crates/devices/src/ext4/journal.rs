@@ -1,13 +1,12 @@
-//! The journal: which files' metadata wait for a commit, and what the commit writes.
+//! The journal: whose metadata wait for a commit, and what the commit writes.
 //!
 //! As in ext4 every file remembers the transaction that last changed it (`i_sync_tid`) and the one
-//! that last changed what its data are found by (`i_datasync_tid`); a sync commits if that
-//! transaction is still the running one (`ext4_sync_file` in Linux's fs/ext4/fsync.c), and waits if
-//! it is being committed.
+//! that last changed how its data are found (`i_datasync_tid`). A sync commits that transaction if
+//! it is still running (`ext4_sync_file` in Linux's fs/ext4/fsync.c), or waits if it is being
+//! committed.
 //!
-//! One transaction is committed at a time. One that is to be committed meanwhile stays open until
-//! the earlier one is done, and takes in whatever changes until then, so that syncs of many share a
-//! commit (jbd2's `jbd2_log_wait_commit`).
+//! One transaction is committed at a time. The next one stays open meanwhile and takes in all
+//! changes, so that many syncs share a commit (jbd2's `jbd2_log_wait_commit`).
 
 use super::SyncScope;
 use super::groups::{BLOCK, BlockRun};
@@ -31,7 +30,6 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// The transaction that a sync has to have committed.
     pub fn transaction_for(self, sync: SyncScope) -> u64 {
         match sync {
             SyncScope::Data => self.data,
@@ -40,34 +38,25 @@ impl Marks {
     }
 }
 
-/// The running transaction and where the journal is written next.
 #[derive(Debug)]
 pub struct Journal {
     running: u64,
     inodes: u64,
     names: u64,
-    /// Whether blocks were allocated or freed.
     blocks: bool,
-    /// Whether files were created or removed.
     files: bool,
-    /// Pages of data that are written with it.
     data: u64,
-    /// The next block within the journal, or its piece, wherever that is.
     next: u64,
-    /// The work that commits the transaction before the running one.
     committing: Option<u64>,
-    /// The work that commits the running one once that is done.
     queued: Option<u64>,
 }
 
-/// What a sync has to do to have a transaction committed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Commit {
-    /// Nothing: it is.
     Done,
-    /// Wait for other work that commits it.
+    /// Wait for this work, which commits it.
     By(u64),
-    /// Commit it, after other work that commits the one before, if that is in flight.
+    /// Commit it, after this work if that is still in flight.
     Own(Option<u64>),
 }
 
@@ -88,52 +77,42 @@ impl Default for Journal {
 }
 
 impl Journal {
-    /// A file's timestamps changed.
-    pub fn stamp(&mut self, marks: &mut Marks) {
+    pub fn note_timestamps(&mut self, marks: &mut Marks) {
         if marks.any != self.running {
             marks.any = self.running;
             self.inodes += 1;
         }
     }
 
-    /// A file's size or blocks changed.
-    pub fn change(&mut self, marks: &mut Marks) {
-        self.stamp(marks);
+    pub fn note_mapping(&mut self, marks: &mut Marks) {
+        self.note_timestamps(marks);
         marks.data = self.running;
     }
 
-    /// Blocks were allocated or freed.
-    pub fn allocate(&mut self) {
+    pub fn note_allocation(&mut self) {
         self.blocks = true;
     }
 
-    /// A file was created or removed: its inode is allocated or freed.
-    pub fn create(&mut self) {
+    pub fn note_inode(&mut self) {
         self.files = true;
     }
 
-    /// Pages of data were changed that are written to the journal, and that the running transaction had
-    /// not yet.
-    pub fn log(&mut self, pages: u64) {
+    pub fn log_pages(&mut self, pages: u64) {
         self.data += pages;
     }
 
-    /// Pages of data in the running transaction.
-    pub fn data(&self) -> u64 {
+    pub fn data_pages(&self) -> u64 {
         self.data
     }
 
-    /// A name changed, and the directory that holds it.
-    pub fn rename(&mut self) {
+    pub fn note_name(&mut self) {
         self.names += 1;
     }
 
-    /// The transaction that takes in what changes now.
-    pub fn running(&self) -> u64 {
+    pub fn running_transaction(&self) -> u64 {
         self.running
     }
 
-    /// What has to be done to have a transaction committed.
     pub fn commit_of(&self, transaction: u64) -> Commit {
         let (by, own) = if transaction == self.running {
             (self.queued, Commit::Own(self.committing))
@@ -145,19 +124,16 @@ impl Journal {
         by.map_or(own, Commit::By)
     }
 
-    /// Whether names changed since the last commit.
     pub fn awaits_names(&self) -> bool {
         self.names > 0
     }
 
-    /// Whether anything changed since the last commit.
     pub fn is_dirty(&self) -> bool {
         self.inodes > 0 || self.names > 0 || self.blocks || self.files || self.data > 0
     }
 
-    /// Has the running transaction committed by the work `number` and tells what is written for it,
-    /// to the journal `part`, written round: first its blocks, then the commit record, if that has
-    /// to wait for them.
+    /// The work `number` commits the running transaction. Returns what it writes to the journal
+    /// `part`, written round: the blocks, then the commit record if that has to wait for them.
     pub fn commit(
         &mut self,
         number: u64,
@@ -165,23 +141,23 @@ impl Journal {
         part: BlockRun,
     ) -> Vec<Vec<DeviceRange>> {
         let steps = match committing {
-            Committing::Jbd2 => vec![self.blocks(), 1],
-            Committing::Fast => vec![self.blocks() + 1],
+            Committing::Jbd2 => vec![self.count_blocks(), 1],
+            Committing::Fast => vec![self.count_blocks() + 1],
         };
-        let written = steps.into_iter().map(|blocks| self.write(blocks, part)).collect();
+        let written = steps.into_iter().map(|blocks| self.take_blocks(blocks, part)).collect();
         if self.committing.is_some() {
             self.queued = Some(number);
         } else {
             self.committing = Some(number);
-            self.close();
+            self.close_transaction();
         }
         written
     }
 
-    /// The blocks of the running transaction without its commit record: a descriptor, data, inodes, the
-    /// bitmap of blocks with the group's descriptor, that of inodes (its group's descriptor is in
-    /// the same block), and names with the inode of their directory.
-    fn blocks(&self) -> u64 {
+    /// The blocks before the commit record: a descriptor, data, inodes, the bitmap of blocks with
+    /// the group's descriptor, that of inodes (its group's descriptor is in the same block), and
+    /// names with the inode of their directory.
+    fn count_blocks(&self) -> u64 {
         let names = match self.names {
             0 => 0,
             names => 1 + names.div_ceil(NAMES_A_BLOCK),
@@ -192,11 +168,10 @@ impl Journal {
         1 + self.inodes.div_ceil(INODES_A_BLOCK) + bitmaps + groups + names + data
     }
 
-    /// Where the next blocks of the journal lie.
-    fn write(&mut self, mut left: u64, part: BlockRun) -> Vec<DeviceRange> {
+    fn take_blocks(&mut self, mut left: u64, part: BlockRun) -> Vec<DeviceRange> {
         let mut pieces = Vec::with_capacity(1);
         while left > 0 {
-            // What fits into the piece as a whole is not torn by its end.
+            // A write that fits into the piece is not torn by its end.
             let fits = self.next + left.min(part.length) <= part.length;
             let next = if fits { self.next } else { 0 };
             let length = left.min(part.length);
@@ -208,22 +183,20 @@ impl Journal {
         pieces
     }
 
-    /// A transaction is on the device. Those who waited for it may say so before the one who
-    /// committed it, or an earlier one, does.
-    pub fn committed(&mut self, transaction: u64) {
+    /// A transaction is on the device. Waiting work may say so before the work that committed it.
+    pub fn finish_commit(&mut self, transaction: u64) {
         if transaction == self.running {
             (self.committing, self.queued) = (None, None);
-            self.close();
+            self.close_transaction();
         } else if transaction + 1 == self.running {
             self.committing = self.queued.take();
             if self.committing.is_some() {
-                self.close();
+                self.close_transaction();
             }
         }
     }
 
-    /// Ends the running transaction; the next one begins.
-    fn close(&mut self) {
+    fn close_transaction(&mut self) {
         let (committing, queued) = (self.committing, self.queued);
         let running = self.running + 1;
         *self = Self { running, next: self.next, committing, queued, ..Self::default() };

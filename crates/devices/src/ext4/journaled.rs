@@ -1,15 +1,14 @@
-//! Data in the journal (`data=journal`): they are a part of the transaction that runs when they are written, so
-//! that a commit of anybody's takes them in, and are written to their places by age or under pressure.
+//! Data in the journal (`data=journal`): they are part of the running transaction, so that any
+//! commit takes them in. They reach their own places by age or under pressure.
 
 use std::ops::Range;
 
 use super::ranges::RangeSet;
-use super::{DataMode, DeviceWork, Ext4, FileNumber, pages};
+use super::{DataMode, DeviceWork, Ext4, FileNumber, touched_pages};
 
-/// A transaction takes so much of the journal at most, as jbd2's `j_max_transaction_buffers`.
+/// A transaction takes at most this part of the journal, as jbd2's `j_max_transaction_buffers`.
 const SHARE: u64 = 4;
 
-/// The pages of a file in a transaction.
 #[derive(Debug, Default)]
 pub struct JournaledPages {
     transaction: u64,
@@ -17,8 +16,7 @@ pub struct JournaledPages {
 }
 
 impl JournaledPages {
-    /// Adds pages to those in the running transaction; how many it had not yet.
-    fn add(&mut self, running: u64, pages: Range<u64>) -> u64 {
+    fn add_pages(&mut self, running: u64, pages: Range<u64>) -> u64 {
         if self.transaction != running {
             *self = Self { transaction: running, pages: RangeSet::default() };
         }
@@ -27,42 +25,40 @@ impl JournaledPages {
 }
 
 impl Ext4 {
-    /// Whether data are written to the journal first.
     pub(super) fn journals_data(&self) -> bool {
         self.options.journal.data == DataMode::Journal
     }
 
-    /// Takes what was written into the running transaction, where that is so, with the blocks that it is
-    /// given at once.
+    /// In this mode, takes what was written into the running transaction and allocates its blocks.
     pub(super) fn log_data(&mut self, file: FileNumber, bytes: Range<u64>) {
         if !self.journals_data() {
             return;
         }
         let Some(state) = self.files.get_mut(&file) else { return };
-        let blocks = state.extents.blocks();
-        state.extents.fill(pages(&bytes), true, &mut self.space);
-        if state.extents.blocks() > blocks {
-            self.journal.allocate();
+        let blocks = state.extents.block_count();
+        state.extents.allocate_missing(touched_pages(&bytes), true, &mut self.space);
+        if state.extents.block_count() > blocks {
+            self.journal.note_allocation();
         }
         state.written_size = state.written_size.max(bytes.end);
-        self.journal.change(&mut state.marks);
-        let new = state.logged.add(self.journal.running(), pages(&bytes));
-        self.journal.log(new);
+        self.journal.note_mapping(&mut state.marks);
+        let new = state.logged.add_pages(self.journal.running_transaction(), touched_pages(&bytes));
+        self.journal.log_pages(new);
     }
 
-    /// Makes a writer commit when the running transaction is as large as one may be, or too many pages
-    /// wait for their places, which is `over`. Tells whether it does.
+    /// Makes a writer commit when the running transaction is full, or (`over`) too many pages wait
+    /// for their places. Returns whether it does.
     pub(super) fn commit_data(&mut self, over: bool, work: &mut DeviceWork) -> bool {
-        let data = self.journal.data();
+        let data = self.journal.data_pages();
         if data == 0 {
             return false;
         }
-        let most = (self.space.journal(self.near).length / SHARE).max(1);
+        let most = (self.space.nearest_journal(self.near).length / SHARE).max(1);
         let commits = over || data >= most;
         if commits {
-            self.number(work);
-            let running = self.journal.running();
-            self.commit(running, work);
+            self.number_work(work);
+            let running = self.journal.running_transaction();
+            self.require_commit(running, work);
         }
         commits
     }

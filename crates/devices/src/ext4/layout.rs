@@ -1,16 +1,15 @@
-//! Where on the device the blocks lie that data are given, and where the journal lies among them.
+//! Places the data and the journal on the device.
 //!
 //! `mkfs.ext4` puts the journal into the middle of the file system. A virtual disk has no size of
-//! its own: what it holds is spread over all of the device, so that the middle is that of the data,
-//! and moves with them as they grow, by a group at a time. Data beyond it lie behind the journal.
+//! its own, so the middle is that of the data. It moves with them as they grow, by a group at a
+//! time. Data beyond it lie behind the journal.
 
 use super::LEAST_SPAN;
 use super::groups::{BLOCK, BlockRun, group_of};
 use super::requests::DeviceRange;
 
-/// The journal's bytes by those of the file system below which it has them, and of all larger ones
-/// (e2fsprogs 1.47, `ext2fs_default_journal_size`, with blocks of 1 KiB below 512 MiB, as
-/// `mke2fs.conf` has it).
+/// (size of the file system below which this holds, bytes of the journal), after e2fsprogs 1.47,
+/// `ext2fs_default_journal_size`, with blocks of 1 KiB below 512 MiB as in `mke2fs.conf`.
 const SIZES: [(u64, u64); 9] = [
     (32 << 20, 1 << 20),
     (256 << 20, 4 << 20),
@@ -24,22 +23,19 @@ const SIZES: [(u64, u64); 9] = [
 ];
 const LARGEST: u64 = 1 << 30;
 
-/// The journal among the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JournalLayout {
-    /// The journal's blocks on the device.
     pub journal: BlockRun,
 }
 
 impl JournalLayout {
-    /// The layout of data that end at the block `end`.
     pub fn from_end(end: u64) -> Self {
         let place = group_of(end.max(LEAST_SPAN / BLOCK) / 2).place;
         Self { journal: BlockRun { place, length: journal_bytes(2 * place * BLOCK) / BLOCK } }
     }
 
-    /// Where a piece of the data lies on the device: in two, if it reaches across the middle.
-    pub fn lay(&self, piece: DeviceRange) -> impl Iterator<Item = DeviceRange> + use<> {
+    /// Where a piece of the data lies on the device: in two parts if it spans the middle.
+    pub fn lay_out(&self, piece: DeviceRange) -> impl Iterator<Item = DeviceRange> + use<> {
         let middle = self.journal.place * BLOCK;
         let end = piece.place + piece.length;
         let before = DeviceRange {
@@ -51,13 +47,11 @@ impl JournalLayout {
         [before, behind].into_iter().filter(|piece| piece.length > 0)
     }
 
-    /// Bytes of the journal.
     pub fn bytes(&self) -> u64 {
         self.journal.length * BLOCK
     }
 }
 
-/// How large a journal a file system of so many bytes has.
 fn journal_bytes(file_system: u64) -> u64 {
     let smaller = SIZES.iter().find(|(below, _)| file_system < *below);
     smaller.map_or(LARGEST, |(_, journal)| *journal)
@@ -95,7 +89,7 @@ mod tests {
         let layout = JournalLayout::from_end((64 << 20) / BLOCK);
         let middle = layout.journal.place * BLOCK;
         let lay = |place, length| {
-            let pieces = layout.lay(DeviceRange { place, length });
+            let pieces = layout.lay_out(DeviceRange { place, length });
             pieces.map(|piece| (piece.place, piece.length)).collect::<Vec<_>>()
         };
         assert_eq!(lay(0, middle), [(0, middle)]);

@@ -1,28 +1,24 @@
-//! The parameters of the file system that a disk's description can set.
-
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
-/// How a transaction is written to the journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Committing {
     /// As jbd2 does: the blocks; when they are written, a flush; the commit record; a flush.
     #[default]
     Jbd2,
-    /// As one write and a flush, which is about what ext4's `fast_commit` makes of a small
-    /// transaction. No file system has it unless somebody asked for it.
+    /// One write and a flush, about what ext4's `fast_commit` makes of a small transaction. No file
+    /// system has it by default.
     Fast,
 }
 
-/// Where the journal is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JournalPlace {
     /// In one piece in the middle, where `mkfs.ext4` makes it.
     #[default]
     Middle,
-    /// In pieces all over the device, of which the one next to the data written last is taken: the
+    /// In pieces all over the device; the one next to the data written last is used, so that the
     /// seek to the journal is as short as it can be.
     Near,
 }
@@ -32,10 +28,8 @@ pub enum JournalPlace {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
 pub enum Barrier {
-    /// Never: neither by a sync nor by a commit. What the device has in its cache is then lost with
-    /// the power.
+    /// Never. A power cut loses what the device has in its cache.
     Off,
-    /// Where data or a commit are to be durable.
     #[default]
     On,
 }
@@ -61,37 +55,32 @@ impl TryFrom<u8> for Barrier {
     }
 }
 
-/// What is ordered of data: the mount option `data` (Linux, Documentation/admin-guide/ext4.rst).
+/// How data are ordered: the mount option `data` (Linux, Documentation/admin-guide/ext4.rst).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DataMode {
-    /// Data are on the device before the metadata are committed by which they are found.
+    /// Data are on the device before the metadata that lead to them are committed.
     #[default]
     Ordered,
     /// Metadata may be committed before their data are there: a file may then show stale bytes.
     Writeback,
-    /// Data are written to the journal first, with their metadata, and to their places later. There is no
-    /// delayed allocation, and direct writes go through the page cache.
+    /// Data are written to the journal first, with their metadata. There is no delayed allocation,
+    /// and direct writes go through the page cache.
     Journal,
 }
 
-/// How the file system of a disk is made and mounted. Without anything said, as `mkfs.ext4` makes it and
-/// without mount options.
+/// How the file system is made and mounted; by default as `mkfs.ext4` makes it, without mount
+/// options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ext4Parameters {
-    /// Whether the device is flushed.
     pub barrier: Barrier,
-    /// How the journal is written.
     pub commit: Committing,
-    /// What is ordered of data.
     pub data: DataMode,
-    /// Where the journal is.
     pub journal: JournalPlace,
 }
 
 impl Ext4Parameters {
-    /// The defaults, by the parameters' names.
-    pub(crate) fn table() -> Table {
+    pub(crate) fn default_table() -> Table {
         Table::try_from(Self::default()).expect("words by name")
     }
 }

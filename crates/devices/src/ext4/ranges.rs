@@ -1,23 +1,19 @@
-//! Sets of numbers kept as ranges.
-
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A set of numbers as ranges that neither overlap nor touch.
 #[derive(Debug, Default)]
 pub struct RangeSet {
-    /// Where each range starts and ends.
     ends: BTreeMap<u64, u64>,
     total: u64,
 }
 
 impl RangeSet {
-    /// How many numbers are in it.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Adds a range and tells how many numbers of it were not there.
+    /// Returns how many numbers were not there.
     pub fn insert(&mut self, range: Range<u64>) -> u64 {
         let Range { mut start, mut end } = range;
         if start >= end {
@@ -44,7 +40,7 @@ impl RangeSet {
         added
     }
 
-    /// Takes a range out and tells how many numbers of it were there.
+    /// Returns how many numbers were there.
     pub fn remove(&mut self, range: Range<u64>) -> u64 {
         let mut removed = 0;
         if let Some((&before, &until)) = self.ends.range(..range.start).next_back()
@@ -70,13 +66,12 @@ impl RangeSet {
         removed
     }
 
-    /// The first range, and no more than `most` numbers of it.
-    pub fn first(&self, most: u64) -> Option<Range<u64>> {
+    pub fn first_run(&self, most: u64) -> Option<Range<u64>> {
         self.ends.first_key_value().map(|(&start, &end)| start..end.min(start.saturating_add(most)))
     }
 
-    /// The parts of `range` that are not in it, in order.
-    pub fn gaps(&self, range: Range<u64>) -> Vec<Range<u64>> {
+    /// The parts of `range` that are not in the set, in order.
+    pub fn find_gaps(&self, range: Range<u64>) -> Vec<Range<u64>> {
         let mut gaps = Vec::new();
         let mut from = match self.ends.range(..=range.start).next_back() {
             Some((_, &end)) => end.max(range.start),
@@ -119,7 +114,7 @@ mod tests {
                     prop_assert_eq!(ranges.remove(range), before - set.len() as u64);
                 }
                 prop_assert_eq!(ranges.total(), set.len() as u64);
-                let gaps: Vec<u64> = ranges.gaps(5..70).into_iter().flatten().collect();
+                let gaps: Vec<u64> = ranges.find_gaps(5..70).into_iter().flatten().collect();
                 let expected: Vec<u64> = (5..70).filter(|number| !set.contains(number)).collect();
                 prop_assert_eq!(gaps, expected);
                 // No two touch: that is what lets neighbours become one request.

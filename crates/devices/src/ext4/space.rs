@@ -1,6 +1,4 @@
-//! The free space of the device, in blocks.
-//!
-//! The device is cut into groups ([`super::groups`]). It has no end: one is opened when no free
+//! The free space of the device, in blocks. The device has no end: a group is opened when no free
 //! range will do.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,49 +10,40 @@ use super::layout::JournalLayout;
 use super::parameters::JournalPlace;
 use super::requests::DeviceRange;
 
-/// What is free in the groups opened so far.
 #[derive(Debug, Default)]
 pub struct FreeSpace {
-    /// The length of each free range, by its first block.
     by_place: BTreeMap<u64, u64>,
-    /// The same ranges as (length, first block).
     by_length: BTreeSet<(u64, u64)>,
     free: u64,
-    /// The end of the last group opened.
     top: u64,
-    /// The end of what was taken last.
     last: u64,
     journal: JournalPlace,
 }
 
 impl FreeSpace {
-    /// All of it free, with the journal there.
     pub fn new(journal: JournalPlace) -> Self {
         Self { journal, ..Self::default() }
     }
 
-    /// The journal, or the piece of it that is nearest to data at the block `near`.
-    pub fn journal(&self, near: u64) -> BlockRun {
-        match self.layout() {
+    pub fn nearest_journal(&self, near: u64) -> BlockRun {
+        match self.journal_layout() {
             Some(layout) => layout.journal,
-            None => journal_near(near.min(self.end().saturating_sub(1))),
+            None => journal_near(near.min(self.used_end().saturating_sub(1))),
         }
     }
 
-    /// How the data lie around the journal, unless that lies among them in pieces.
-    pub fn layout(&self) -> Option<JournalLayout> {
-        (self.journal == JournalPlace::Middle).then(|| JournalLayout::from_end(self.end()))
+    /// How the data lie around the journal; `None` if it lies among them in pieces.
+    pub fn journal_layout(&self) -> Option<JournalLayout> {
+        (self.journal == JournalPlace::Middle).then(|| JournalLayout::from_end(self.used_end()))
     }
 
-    /// Where a piece of the data lies on the device, in one or two.
     pub fn on_device(&self, piece: DeviceRange) -> impl Iterator<Item = DeviceRange> + use<> {
-        let whole = self.layout().is_none().then_some(piece);
-        let parts = self.layout().map(|layout| layout.lay(piece));
+        let whole = self.journal_layout().is_none().then_some(piece);
+        let parts = self.journal_layout().map(|layout| layout.lay_out(piece));
         whole.into_iter().chain(parts.into_iter().flatten())
     }
 
-    /// Requests for data, where those lie on the device.
-    pub fn requests(&self, step: Vec<DeviceRequest>) -> Vec<DeviceRequest> {
+    pub fn place_requests(&self, step: Vec<DeviceRequest>) -> Vec<DeviceRequest> {
         let there = |request: DeviceRequest| {
             let piece = DeviceRange { place: request.offset, length: request.length };
             let part = move |DeviceRange { place, length }| DeviceRequest {
@@ -71,28 +60,26 @@ impl FreeSpace {
         data_near(block, self.journal)
     }
 
-    /// Takes up to `want` free blocks in one run: at `goal` if it is free (without a goal: where
-    /// the last ones were taken), else from the smallest free range that has enough of them. A
-    /// file of which the run falls short asks again.
+    /// Takes up to `want` free blocks in one run: at `goal` if it is free (without a goal: after
+    /// the last ones taken), else from the smallest free range that has enough. A file that gets
+    /// too few asks again.
     ///
-    /// Where no free range has enough, a group is opened; but as long as more than half of the
-    /// groups is free the largest range must do, so that the span stays below twice what is in
-    /// use and a group.
-    pub fn take(&mut self, goal: Option<u64>, want: u64) -> BlockRun {
+    /// If no free range has enough, a group is opened. But while more than half of the groups is
+    /// free, the largest range must do: so the span stays below twice what is in use and a group.
+    pub fn take_run(&mut self, goal: Option<u64>, want: u64) -> BlockRun {
         let want = want.min(self.data_near(self.top).length);
         let free = self
-            .around(goal.unwrap_or(self.last))
-            .or_else(|| self.fitting(want))
-            .or_else(|| self.largest().filter(|_| 2 * self.free > self.top))
+            .free_run_at(goal.unwrap_or(self.last))
+            .or_else(|| self.find_fitting(want))
+            .or_else(|| self.find_largest().filter(|_| 2 * self.free > self.top))
             .unwrap_or_else(|| self.open_group());
         let run = BlockRun { place: free.place, length: want.min(free.length) };
-        self.occupy(run);
+        self.occupy_run(run);
         self.last = run.place + run.length;
         run
     }
 
-    /// Gives blocks back.
-    pub fn release(&mut self, run: BlockRun) {
+    pub fn release_run(&mut self, run: BlockRun) {
         let BlockRun { mut place, mut length } = run;
         if length == 0 {
             return;
@@ -101,38 +88,36 @@ impl FreeSpace {
         if let Some((&before, &blocks)) = self.by_place.range(..place).next_back()
             && before + blocks == place
         {
-            self.forget(BlockRun { place: before, length: blocks });
+            self.remove_free(BlockRun { place: before, length: blocks });
             place = before;
             length += blocks;
         }
         if let Some(&blocks) = self.by_place.get(&(place + length)) {
-            self.forget(BlockRun { place: place + length, length: blocks });
+            self.remove_free(BlockRun { place: place + length, length: blocks });
             length += blocks;
         }
-        self.note(BlockRun { place, length });
+        self.add_free(BlockRun { place, length });
         self.close_groups();
     }
 
-    /// The end of the last block in use.
-    pub fn end(&self) -> u64 {
+    pub fn used_end(&self) -> u64 {
         match self.by_place.last_key_value() {
             Some((&place, &length)) if place + length == self.top => place,
             _ => self.top,
         }
     }
 
-    /// The free blocks from `goal` on, if it is free.
-    fn around(&self, goal: u64) -> Option<BlockRun> {
+    fn free_run_at(&self, goal: u64) -> Option<BlockRun> {
         let (&place, &length) = self.by_place.range(..=goal).next_back()?;
         let end = place + length;
         (goal < end).then(|| BlockRun { place: goal, length: end - goal })
     }
 
-    fn fitting(&self, want: u64) -> Option<BlockRun> {
+    fn find_fitting(&self, want: u64) -> Option<BlockRun> {
         self.by_length.range((want, 0)..).next().map(|&(length, place)| BlockRun { place, length })
     }
 
-    fn largest(&self) -> Option<BlockRun> {
+    fn find_largest(&self) -> Option<BlockRun> {
         self.by_length.last().map(|&(length, place)| BlockRun { place, length })
     }
 
@@ -140,47 +125,44 @@ impl FreeSpace {
         let run = self.data_near(self.top);
         self.top = run.place + run.length;
         self.free += run.length;
-        self.note(run);
+        self.add_free(run);
         run
     }
 
-    /// Closes the last groups if nothing in them is in use. A free range may reach back into
-    /// earlier ones.
     fn close_groups(&mut self) {
         while let Some((&place, &length)) = self.by_place.last_key_value()
             && place + length == self.top
             && let group = self.data_near(self.top - 1)
             && place <= group.place
         {
-            self.forget(BlockRun { place, length });
+            self.remove_free(BlockRun { place, length });
             self.free -= group.length;
             self.top = group_of(group.place).place;
             if place < group.place {
-                self.note(BlockRun { place, length: group.place - place });
+                self.add_free(BlockRun { place, length: group.place - place });
             }
         }
     }
 
-    /// Takes a run out of the free range that holds it.
-    fn occupy(&mut self, run: BlockRun) {
+    fn occupy_run(&mut self, run: BlockRun) {
         let held = self.by_place.range(..=run.place).next_back();
         let (&place, &length) = held.expect("what is taken is free");
-        self.forget(BlockRun { place, length });
+        self.remove_free(BlockRun { place, length });
         self.free -= run.length;
         let (end, run_end) = (place + length, run.place + run.length);
         for rest in [place..run.place, run_end..end] {
             if !rest.is_empty() {
-                self.note(BlockRun { place: rest.start, length: rest.end - rest.start });
+                self.add_free(BlockRun { place: rest.start, length: rest.end - rest.start });
             }
         }
     }
 
-    fn note(&mut self, run: BlockRun) {
+    fn add_free(&mut self, run: BlockRun) {
         self.by_place.insert(run.place, run.length);
         self.by_length.insert((run.length, run.place));
     }
 
-    fn forget(&mut self, run: BlockRun) {
+    fn remove_free(&mut self, run: BlockRun) {
         self.by_place.remove(&run.place);
         self.by_length.remove(&(run.length, run.place));
     }
@@ -231,19 +213,19 @@ mod tests {
             let (mut space, mut taken, mut most) = (FreeSpace::new(journal), Vec::new(), 0);
             for (take, which, want, goal) in steps {
                 if take || taken.is_empty() {
-                    let run = space.take(goal, want);
+                    let run = space.take_run(goal, want);
                     prop_assert!((1..=want).contains(&run.length));
                     taken.push(run);
                 } else {
-                    space.release(taken.swap_remove(which.index(taken.len())));
+                    space.release_run(taken.swap_remove(which.index(taken.len())));
                 }
                 check(&space, &taken)?;
                 most = most.max(taken.iter().map(|run| run.length).sum());
                 // A group may lose a piece to the journal, which is at most an eighth of it.
                 prop_assert!(space.top <= 2 * most + most / 3 + 2 * LARGEST_GROUP);
             }
-            taken.into_iter().for_each(|run| space.release(run));
-            prop_assert_eq!((space.top, space.free, space.end()), (0, 0, 0));
+            taken.into_iter().for_each(|run| space.release_run(run));
+            prop_assert_eq!((space.top, space.free, space.used_end()), (0, 0, 0));
         }
     }
 }

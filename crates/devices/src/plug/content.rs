@@ -6,30 +6,27 @@ use std::ops::Range;
 
 use super::{Contents, Ino};
 
-/// Where a stretch of a file is to be had, at the same offset as in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ContentSource<'a> {
-    /// In the file itself, as it is now.
     Present,
-    /// In memory; these bytes lie at `start` of the file, zeros follow.
-    Bytes { start: u64, bytes: &'a [u8] },
-    /// In another file, which keeps what was cut off.
+    /// These bytes lie at `start` of the file, zeros follow.
+    Bytes {
+        start: u64,
+        bytes: &'a [u8],
+    },
     Kept(Ino),
-    /// Zeros.
     Zeros,
-    /// Bytes that lay on the device before the file was given its blocks: of other files, of none.
     Stale,
 }
 
-/// A byte that stands for a stale one: never zero, and different from place to place.
-fn stale(place: u64) -> u8 {
+/// A byte that stands for a stale one: never zero, different from place to place.
+fn stale_byte(place: u64) -> u8 {
     (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8 | 1
 }
 
-/// A stretch with its source.
 pub(super) type ContentPiece<'a> = (Range<u64>, ContentSource<'a>);
 
-/// A file of a crash image. Past the end all is zeros.
+/// Past the end all is zeros.
 #[derive(Clone, Debug)]
 pub struct FileContent<'a> {
     ino: Ino,
@@ -39,19 +36,16 @@ pub struct FileContent<'a> {
 }
 
 impl<'a> FileContent<'a> {
-    /// The file as it is now.
-    pub(super) fn present(ino: Ino, size: u64) -> Self {
+    pub(super) fn from_present(ino: Ino, size: u64) -> Self {
         let sources = BTreeMap::from([(0, ContentSource::Present), (size, ContentSource::Zeros)]);
         Self { ino, size, sources }
     }
 
-    /// Its size in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Has a stretch come from somewhere else.
-    pub(super) fn set(&mut self, range: Range<u64>, source: ContentSource<'a>) {
+    pub(super) fn set_source(&mut self, range: Range<u64>, source: ContentSource<'a>) {
         if range.is_empty() {
             return;
         }
@@ -64,15 +58,13 @@ impl<'a> FileContent<'a> {
         self.sources.entry(range.end).or_insert(behind);
     }
 
-    /// Ends the file here; what follows is zeros.
     pub(super) fn end_at(&mut self, size: u64) {
         self.size = size;
         self.sources.split_off(&size);
         self.sources.insert(size, ContentSource::Zeros);
     }
 
-    /// The stretches of a range, in order.
-    pub(super) fn pieces(&self, range: Range<u64>) -> Vec<ContentPiece<'a>> {
+    pub(super) fn list_pieces(&self, range: Range<u64>) -> Vec<ContentPiece<'a>> {
         let mut pieces = Vec::new();
         let mut at = range.start;
         while at < range.end {
@@ -89,12 +81,11 @@ impl<'a> FileContent<'a> {
         *source.expect("the first source starts at 0").1
     }
 
-    /// The stretches that may hold something other than zeros, in order.
-    pub fn filled(&self, contents: &dyn Contents) -> Vec<Range<u64>> {
-        let pieces = self.pieces(0..self.size).into_iter();
+    pub fn filled_ranges(&self, contents: &dyn Contents) -> Vec<Range<u64>> {
+        let pieces = self.list_pieces(0..self.size).into_iter();
         let filled = pieces.flat_map(|(range, source)| match source {
             ContentSource::Zeros => Vec::new(),
-            ContentSource::Present => contents.filled(self.ino, range),
+            ContentSource::Present => contents.filled_ranges(self.ino, range),
             ContentSource::Kept(_) | ContentSource::Bytes { .. } | ContentSource::Stale => {
                 vec![range]
             }
@@ -102,10 +93,7 @@ impl<'a> FileContent<'a> {
         filled.collect()
     }
 
-    /// Reads bytes at an offset; fewer than asked for only at the end of the file.
-    ///
-    /// # Errors
-    /// When `contents` can't give what is needed.
+    /// Returns fewer bytes than asked for only at the end of the file.
     pub fn read(
         &self,
         contents: &dyn Contents,
@@ -113,7 +101,7 @@ impl<'a> FileContent<'a> {
         buffer: &mut [u8],
     ) -> io::Result<usize> {
         let end = self.size.min(offset.saturating_add(buffer.len() as u64));
-        for (range, source) in self.pieces(offset..end.max(offset)) {
+        for (range, source) in self.list_pieces(offset..end.max(offset)) {
             let place = (range.start - offset) as usize..(range.end - offset) as usize;
             let part = &mut buffer[place];
             let read = match source {
@@ -127,7 +115,9 @@ impl<'a> FileContent<'a> {
                 }
                 ContentSource::Zeros => 0,
                 ContentSource::Stale => {
-                    part.iter_mut().zip(range.start..).for_each(|(it, place)| *it = stale(place));
+                    part.iter_mut()
+                        .zip(range.start..)
+                        .for_each(|(it, place)| *it = stale_byte(place));
                     part.len()
                 }
             };
@@ -137,7 +127,6 @@ impl<'a> FileContent<'a> {
     }
 }
 
-/// Reads until the buffer is full or the file ends.
 pub(super) fn read_full(
     contents: &dyn Contents,
     ino: Ino,

@@ -1,16 +1,12 @@
-//! What happens to pending changes.
-
 use serde::{Deserialize, Serialize};
 
 use super::Ino;
-use super::data::Edit;
+use super::edits::Edit;
 use super::names::{FileAttributes, MetadataOperation, NodeKind};
 
-/// A moment in the order of changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ChangeMark(pub(super) u64);
 
-/// What is told of changes and syncs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum PendingEvent {
     /// Kept in another form: see [`Recorded`](super::Recorded).

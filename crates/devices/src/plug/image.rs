@@ -1,36 +1,27 @@
-//! Crash images: what a power cut leaves.
-
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ffi::OsString;
 use std::io;
 
 use super::content::FileContent;
-use super::data::{self, Edit, Fate};
+use super::edits::{self, Edit, Fate};
 use super::names::{FileAttributes, NodeKind, Tree};
 use super::{Contents, Ino};
 
-/// What a power cut leaves: a tree of names, and what each stands for.
 #[derive(Clone, Debug)]
 pub struct CrashImage<'a> {
     root: Ino,
     items: BTreeMap<Ino, Item<'a>>,
 }
 
-/// A file, a directory or another thing of an image.
 #[derive(Clone, Debug)]
 pub struct Item<'a> {
-    /// What it is.
     pub kind: NodeKind,
-    /// Its permissions and owner.
     pub attributes: FileAttributes,
-    /// A directory's names.
     pub entries: BTreeMap<OsString, Ino>,
-    /// A file's bytes.
     pub content: Option<FileContent<'a>>,
 }
 
 impl<'a> CrashImage<'a> {
-    /// The image of what can be reached from a tree's root.
     pub(super) fn new(
         root: Ino,
         tree: &Tree,
@@ -48,8 +39,8 @@ impl<'a> CrashImage<'a> {
             let content = if node.kind == NodeKind::File {
                 let size = contents.size(ino)?;
                 Some(match (edits.get(&ino), fates.get(&ino)) {
-                    (Some(edits), Some(fates)) => data::content(ino, edits, fates, size),
-                    _ => FileContent::present(ino, size),
+                    (Some(edits), Some(fates)) => edits::build_content(ino, edits, fates, size),
+                    _ => FileContent::from_present(ino, size),
                 })
             } else {
                 None
@@ -62,12 +53,10 @@ impl<'a> CrashImage<'a> {
         Ok(Self { root, items })
     }
 
-    /// The root's number.
     pub fn root(&self) -> Ino {
         self.root
     }
 
-    /// What a number stands for, if it has a name in this image.
     pub fn item(&self, ino: Ino) -> Option<&Item<'a>> {
         self.items.get(&ino)
     }

@@ -1,5 +1,3 @@
-//! The tree of names, and its pending changes.
-
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 
@@ -7,59 +5,43 @@ use serde::{Deserialize, Serialize};
 
 use super::Ino;
 
-/// A file's mode and owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileAttributes {
-    /// Permission bits, as of `chmod`.
     pub mode: u32,
-    /// The owner.
     pub uid: u32,
-    /// The group.
     pub gid: u32,
 }
 
-/// What a name stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NodeKind {
-    /// A file with bytes.
     File,
-    /// A directory.
     Directory,
-    /// A symbolic link to this.
     Symlink(OsString),
     /// A socket, a pipe or a device: its type as in `st_mode` (`S_IFMT`), its number as in
     /// `st_rdev`.
     Special(u32, u64),
 }
 
-/// A name in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EntryPlace<'a> {
-    /// The directory.
     pub dir: Ino,
-    /// The name.
     pub name: &'a OsStr,
 }
 
-/// A thing that has, had or will have a name.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub kind: NodeKind,
     pub attributes: FileAttributes,
-    /// How many durable names it has.
     links: u32,
-    /// How many times pending changes speak of it.
     mentions: u32,
 }
 
-/// What is durable of the names.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tree {
     pub nodes: HashMap<Ino, Node>,
     pub entries: HashMap<Ino, BTreeMap<OsString, Ino>>,
 }
 
-/// What one change does to one name.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct NameChange {
     pub dir: Ino,
@@ -74,46 +56,39 @@ impl NameChange {
     }
 }
 
-/// What a change does to names or attributes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum MetadataOperation {
-    /// A new file or directory, with its first name.
     Create(NameChange),
-    /// A further name for a file.
     Link(NameChange),
-    /// A name is removed.
     Remove(NameChange),
-    /// A file moves from one name to another, perhaps over a file that had it; or two exchange names.
+    /// A file moves, perhaps over another file; or two names are exchanged.
     Rename([NameChange; 2]),
-    /// The mode or the owner changes.
     Attributes(Ino, FileAttributes),
 }
 
-/// A pending change of names or attributes.
 #[derive(Clone, Debug)]
 pub(super) struct PendingChange {
-    /// Its place in the order of all changes.
     pub number: u64,
     pub operation: MetadataOperation,
 }
 
-/// Something that a change brings about and a later one may build on.
+/// Something that a change creates and a later one may build on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Ground<'a> {
+pub(super) enum ChangeDependency<'a> {
     /// The state of this name.
     Place(EntryPlace<'a>),
     /// The state of all names of this directory.
     Inside(Ino),
-    /// That this directory was made.
+    /// This directory was made.
     Made(Ino),
-    /// That this file has a name.
+    /// This file has a name.
     Named(Ino),
-    /// Where directories lie in each other.
+    /// Which directory lies in which.
     Moves,
 }
 
 impl PendingChange {
-    pub(super) fn steps(&self) -> &[NameChange] {
+    pub(super) fn name_changes(&self) -> &[NameChange] {
         match &self.operation {
             MetadataOperation::Create(step)
             | MetadataOperation::Link(step)
@@ -123,60 +98,65 @@ impl PendingChange {
         }
     }
 
-    /// What it speaks of, each as often as it does so.
-    fn mentioned(&self) -> impl Iterator<Item = Ino> {
+    /// Each number as often as the change speaks of it.
+    fn mentioned_numbers(&self) -> impl Iterator<Item = Ino> {
         let itself = match self.operation {
             MetadataOperation::Attributes(ino, _) => Some(ino),
             _ => None,
         };
-        self.steps().iter().flat_map(|step| [step.before, step.after]).flatten().chain(itself)
+        self.name_changes()
+            .iter()
+            .flat_map(|step| [step.before, step.after])
+            .flatten()
+            .chain(itself)
     }
 
-    /// Whether it changes the attributes of this.
     pub(super) fn is_of(&self, ino: Ino) -> bool {
         matches!(self.operation, MetadataOperation::Attributes(changed, _) if changed == ino)
     }
 
-    /// Bytes of memory that it takes.
-    pub(super) fn weight(&self) -> u64 {
-        let names: usize = self.steps().iter().map(|step| step.name.len()).sum();
+    pub(super) fn memory_bytes(&self) -> u64 {
+        let names: usize = self.name_changes().iter().map(|step| step.name.len()).sum();
         (size_of::<Self>() + names) as u64
     }
 
-    /// What later changes may build on.
-    fn brings<'a>(&'a self, tree: &'a Tree) -> impl Iterator<Item = Ground<'a>> {
+    fn brought_grounds<'a>(&'a self, tree: &'a Tree) -> impl Iterator<Item = ChangeDependency<'a>> {
         let made = match &self.operation {
             MetadataOperation::Create(step) => step.after.filter(|ino| tree.is_dir(*ino)),
             _ => None,
         };
-        let steps = self.steps().iter().flat_map(|step| {
-            let named = step.after.map(Ground::Named);
-            [Some(Ground::Place(step.place())), Some(Ground::Inside(step.dir)), named]
+        let steps = self.name_changes().iter().flat_map(|step| {
+            let named = step.after.map(ChangeDependency::Named);
+            [
+                Some(ChangeDependency::Place(step.place())),
+                Some(ChangeDependency::Inside(step.dir)),
+                named,
+            ]
         });
-        steps.chain([made.map(Ground::Made), self.moves(tree)]).flatten()
+        steps.chain([made.map(ChangeDependency::Made), self.moves_ground(tree)]).flatten()
     }
 
-    /// What it builds on.
-    fn needs<'a>(&'a self, tree: &'a Tree) -> impl Iterator<Item = Ground<'a>> {
-        let steps = self.steps().iter().flat_map(|step| {
-            let ended = step.before.filter(|ino| tree.is_dir(*ino) && !self.places(*ino));
-            let before = [step.before.map(Ground::Named), ended.map(Ground::Inside)];
-            [Some(Ground::Place(step.place())), Some(Ground::Made(step.dir))]
+    fn needed_grounds<'a>(&'a self, tree: &'a Tree) -> impl Iterator<Item = ChangeDependency<'a>> {
+        let steps = self.name_changes().iter().flat_map(|step| {
+            let ended = step.before.filter(|ino| tree.is_dir(*ino) && !self.gives_name_to(*ino));
+            let before =
+                [step.before.map(ChangeDependency::Named), ended.map(ChangeDependency::Inside)];
+            [Some(ChangeDependency::Place(step.place())), Some(ChangeDependency::Made(step.dir))]
                 .into_iter()
                 .chain(before)
         });
-        steps.chain([self.moves(tree)]).flatten()
+        steps.chain([self.moves_ground(tree)]).flatten()
     }
 
-    /// Whether something has one of its names from this change.
-    fn places(&self, ino: Ino) -> bool {
-        self.steps().iter().any(|step| step.after == Some(ino))
+    /// Whether the change gives this one of its names.
+    fn gives_name_to(&self, ino: Ino) -> bool {
+        self.name_changes().iter().any(|step| step.after == Some(ino))
     }
 
-    fn moves(&self, tree: &Tree) -> Option<Ground<'static>> {
+    fn moves_ground(&self, tree: &Tree) -> Option<ChangeDependency<'static>> {
         let MetadataOperation::Rename(steps) = &self.operation else { return None };
         let mut moved = steps.iter().filter_map(|step| step.after);
-        moved.any(|ino| tree.is_dir(ino)).then_some(Ground::Moves)
+        moved.any(|ino| tree.is_dir(ino)).then_some(ChangeDependency::Moves)
     }
 }
 
@@ -191,58 +171,53 @@ impl Tree {
         self.nodes.get(&ino).is_some_and(|node| node.kind == NodeKind::Directory)
     }
 
-    /// Adds the root, which needs no name.
     pub(super) fn add_root(&mut self, ino: Ino, attributes: FileAttributes) {
         let node = Node { kind: NodeKind::Directory, attributes, links: 1, mentions: 0 };
         self.nodes.insert(ino, node);
     }
 
-    /// Adds a thing without a name.
-    pub(super) fn add(&mut self, ino: Ino, kind: NodeKind, attributes: FileAttributes) {
+    pub(super) fn add_node(&mut self, ino: Ino, kind: NodeKind, attributes: FileAttributes) {
         self.nodes.insert(ino, Node { kind, attributes, links: 0, mentions: 0 });
     }
 
-    /// Gives something a durable name.
-    pub(super) fn name(&mut self, place: EntryPlace<'_>, ino: Ino) {
+    pub(super) fn add_name(&mut self, place: EntryPlace<'_>, ino: Ino) {
         self.entries.entry(place.dir).or_default().insert(place.name.to_owned(), ino);
         if let Some(node) = self.nodes.get_mut(&ino) {
             node.links += 1;
         }
     }
 
-    /// Notes that a pending change speaks of what it speaks of.
-    pub(super) fn mention(&mut self, change: &PendingChange) {
-        for ino in change.mentioned() {
+    pub(super) fn count_mentions(&mut self, change: &PendingChange) {
+        for ino in change.mentioned_numbers() {
             if let Some(node) = self.nodes.get_mut(&ino) {
                 node.mentions += 1;
             }
         }
     }
 
-    /// Makes a change in the tree.
-    pub(super) fn apply(&mut self, change: &PendingChange) {
+    pub(super) fn apply_change(&mut self, change: &PendingChange) {
         if let MetadataOperation::Attributes(ino, attributes) = change.operation
             && let Some(node) = self.nodes.get_mut(&ino)
         {
             node.attributes = attributes;
         }
-        for step in change.steps() {
+        for step in change.name_changes() {
             let removed = self.entries.get_mut(&step.dir).and_then(|dir| dir.remove(&step.name));
             if let Some(node) = removed.and_then(|ino| self.nodes.get_mut(&ino)) {
                 node.links -= 1;
             }
         }
-        for step in change.steps() {
+        for step in change.name_changes() {
             if let Some(ino) = step.after {
-                self.name(step.place(), ino);
+                self.add_name(step.place(), ino);
             }
         }
     }
 
-    /// Forgets that a change, now applied, was pending. Gives what nothing speaks of any more.
-    pub(super) fn settle(&mut self, change: &PendingChange) -> Vec<Ino> {
+    /// Forgets that an applied change was pending. Returns what nothing speaks of any more.
+    pub(super) fn forget_mentions(&mut self, change: &PendingChange) -> Vec<Ino> {
         let mut gone = Vec::new();
-        for ino in change.mentioned() {
+        for ino in change.mentioned_numbers() {
             let Some(node) = self.nodes.get_mut(&ino) else { continue };
             node.mentions -= 1;
             if node.mentions == 0 && node.links == 0 {
@@ -255,7 +230,6 @@ impl Tree {
     }
 }
 
-/// The wanted changes, and all earlier changes that these build on.
 pub(super) fn with_ground(
     changes: &[PendingChange],
     tree: &Tree,
@@ -264,28 +238,25 @@ pub(super) fn with_ground(
     let mut chosen = HashSet::new();
     let mut needed = HashSet::new();
     for change in changes.iter().rev() {
-        let is_needed =
-            !needed.is_empty() && change.brings(tree).any(|ground| needed.contains(&ground));
+        let is_needed = !needed.is_empty()
+            && change.brought_grounds(tree).any(|ground| needed.contains(&ground));
         if is_needed || wanted(change) {
             chosen.insert(change.number);
-            needed.extend(change.needs(tree));
+            needed.extend(change.needed_grounds(tree));
         }
     }
     chosen
 }
 
-/// What was brought about by changes that a power cut took.
 #[derive(Default)]
-pub(super) struct Missing<'a>(HashSet<Ground<'a>>);
+pub(super) struct Missing<'a>(HashSet<ChangeDependency<'a>>);
 
 impl<'a> Missing<'a> {
-    /// Whether a change, kept so far, falls because of what it builds on.
-    pub(super) fn fells(&self, change: &'a PendingChange, tree: &'a Tree) -> bool {
-        change.needs(tree).any(|ground| self.0.contains(&ground))
+    pub(super) fn fells_change(&self, change: &'a PendingChange, tree: &'a Tree) -> bool {
+        change.needed_grounds(tree).any(|ground| self.0.contains(&ground))
     }
 
-    /// Notes that a change was dropped.
-    pub(super) fn add(&mut self, change: &'a PendingChange, tree: &'a Tree) {
-        self.0.extend(change.brings(tree));
+    pub(super) fn add_lost(&mut self, change: &'a PendingChange, tree: &'a Tree) {
+        self.0.extend(change.brought_grounds(tree));
     }
 }

@@ -1,6 +1,5 @@
-//! A history as it can be kept: what was there at its start, and all that happened, with the bytes
-//! that were written. Every moment of it can be had again, by somebody who has nothing else
-//! ([`Walk`](super::Walk)).
+//! A history that can be kept: its start, all events, and the bytes that were written.
+//! [`Walk`](super::Walk) makes every moment of it again, with nothing else.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -9,7 +8,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::data::{Edit, EditKind};
+use super::edits::{Edit, EditKind};
 use super::event::PendingEvent;
 use super::history::{History, HistoryMoment};
 use super::names::{FileAttributes, NodeKind};
@@ -17,29 +16,23 @@ use super::sparse::SparseFile;
 use super::{Contents, Ino, PAGE};
 use crate::ext4::DataMode;
 
-/// Bytes that are read at once.
 const BLOCK: u64 = 64 << 10;
 
-/// A history with its start.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Recorded {
     pub(super) root: Ino,
-    /// What is ordered of data.
     #[serde(default)]
     pub(super) data: DataMode,
-    /// What was there at its start: numbers, and directory, name and number of each name.
     pub(super) nodes: Vec<(Ino, NodeKind, FileAttributes)>,
     pub(super) names: Vec<(Ino, OsString, Ino)>,
     pub(super) files: Vec<Start>,
     pub(super) events: Vec<RecordedEvent>,
-    /// When each event was told, as the clock of whoever told it has it, and the end.
+    /// When each event was noted, by the recorder's clock, and the end.
     pub(super) times: Vec<u64>,
-    /// The bytes that all others speak of.
     #[serde(skip)]
     pub(super) bytes: Vec<u8>,
 }
 
-/// What a file held at the start: its pages that held something, each with its place among the bytes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Start {
     pub ino: Ino,
@@ -47,33 +40,26 @@ pub(super) struct Start {
     pub pages: Vec<(u64, usize)>,
 }
 
-/// What happened.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum RecordedEvent {
-    /// A change of a file's bytes or size.
     Edit {
         ino: Ino,
         truncates: bool,
         range: Range<u64>,
         old_size: u64,
         new_size: u64,
-        /// What the range held right after it, among the bytes; where they end before it does, zeros.
         new: Range<usize>,
     },
-    /// Anything else.
     Other(PendingEvent),
 }
 
 impl Recorded {
-    /// The bytes that it speaks of, which its serialised form does not have.
+    /// Not part of the serialised form.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Gives a history that was read again its bytes.
-    ///
-    /// # Errors
-    /// When the bytes belong to another history.
+    /// Gives a history that was read its bytes. Fails if they belong to another one.
     pub fn with_bytes(mut self, bytes: Vec<u8>) -> io::Result<Self> {
         self.bytes = bytes;
         let pages = self.files.iter().flat_map(|file| &file.pages);
@@ -91,14 +77,13 @@ impl Recorded {
         }
     }
 
-    /// How many events it has: it has one moment more.
-    pub fn events(&self) -> usize {
+    /// There is one moment more.
+    pub fn event_count(&self) -> usize {
         self.events.len()
     }
 
-    /// How many of them are writes, changes of sizes included, how many syncs, and how many changes
-    /// of names.
-    pub fn counts(&self) -> [usize; 3] {
+    /// Writes and changes of sizes; syncs; changes of names.
+    pub fn count_kinds(&self) -> [usize; 3] {
         let count = |is: fn(&RecordedEvent) -> bool| self.events.iter().filter(|it| is(it)).count();
         [
             count(|it| matches!(it, RecordedEvent::Edit { .. })),
@@ -112,12 +97,11 @@ impl Recorded {
         ]
     }
 
-    /// The latest time at which a moment lasted: when what followed it was told.
-    pub fn time(&self, moment: usize) -> u64 {
+    pub fn moment_end(&self, moment: usize) -> u64 {
         self.times[moment]
     }
 
-    fn keep(&mut self, bytes: &[u8]) -> Range<usize> {
+    fn keep_bytes(&mut self, bytes: &[u8]) -> Range<usize> {
         let length = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         let start = self.bytes.len();
         self.bytes.extend_from_slice(&bytes[..length]);
@@ -126,18 +110,15 @@ impl Recorded {
 }
 
 impl History {
-    /// All of it up to a moment, which was at `end`, by what files hold now. `None` where something
-    /// was pending when it began.
-    ///
-    /// # Errors
-    /// When what files hold can't be had.
-    pub fn recorded(
+    /// The history up to a moment, which was at `end`. `None` if something was pending when it
+    /// began.
+    pub fn to_recorded(
         &self,
         moment: HistoryMoment,
         end: u64,
         present: &dyn Contents,
     ) -> io::Result<Option<Recorded>> {
-        let Some((root, tree)) = self.base().untouched() else { return Ok(None) };
+        let Some((root, tree)) = self.base().untouched_tree() else { return Ok(None) };
         let mut nodes: Vec<_> = tree.nodes.iter().map(|(ino, node)| (*ino, node)).collect();
         nodes.sort_unstable_by_key(|(ino, _)| *ino);
         let names = tree
@@ -149,8 +130,8 @@ impl History {
         let files =
             nodes.iter().filter(|(_, node)| node.kind == NodeKind::File).map(|(ino, _)| *ino);
         let files: Vec<Ino> = files.collect();
-        // What was under way when the power went was told a little later.
-        let until = self.times()[..moment.place()].iter();
+        // Events in progress when the power went were noted a little later.
+        let until = self.times()[..moment.index()].iter();
         let mut times: Vec<u64> = until.map(|time| end.min(*time)).collect();
         times.push(end);
         let mut recorded = Recorded {
@@ -166,18 +147,18 @@ impl History {
         let mut back = Back { present, files: HashMap::new() };
         for (place, event) in self.events().iter().enumerate().rev() {
             let told = match event {
-                PendingEvent::Edit(ino, edit) => back.undo(*ino, edit, &mut recorded)?,
+                PendingEvent::Edit(ino, edit) => back.undo_edit(*ino, edit, &mut recorded)?,
                 other => RecordedEvent::Other(other.clone()),
             };
-            if place < moment.place() {
+            if place < moment.index() {
                 recorded.events.push(told);
             }
         }
         recorded.events.reverse();
         for ino in files {
-            let file = back.file(ino)?;
+            let file = back.load_file(ino)?;
             let mut start = Start { ino, size: file.size, pages: Vec::new() };
-            for (number, page) in file.all() {
+            for (number, page) in file.all_pages() {
                 start.pages.push((number, recorded.bytes.len()));
                 recorded.bytes.extend_from_slice(page);
             }
@@ -187,21 +168,22 @@ impl History {
     }
 }
 
-/// What files held at a moment, on the way back from what they hold now.
 struct Back<'a> {
     present: &'a dyn Contents,
     files: HashMap<Ino, SparseFile>,
 }
 
 impl Back<'_> {
-    /// Takes a change back, and keeps what it had brought.
-    fn undo(&mut self, ino: Ino, edit: &Edit, to: &mut Recorded) -> io::Result<RecordedEvent> {
-        let old = edit.old(self.present)?;
-        let file = self.file(ino)?;
+    fn undo_edit(&mut self, ino: Ino, edit: &Edit, to: &mut Recorded) -> io::Result<RecordedEvent> {
+        let old = edit.read_old(self.present)?;
+        let file = self.load_file(ino)?;
         let range = edit.range.start..edit.range.end.min(edit.new_size).max(edit.range.start);
         let mut new = vec![0; (file.filled_end(&range) - range.start) as usize];
         file.read(range.start, &mut new);
-        file.put(edit.range.start..edit.range.end.min(edit.old_size).max(edit.range.start), &old);
+        file.write_range(
+            edit.range.start..edit.range.end.min(edit.old_size).max(edit.range.start),
+            &old,
+        );
         file.end_at(edit.old_size);
         Ok(RecordedEvent::Edit {
             ino,
@@ -209,11 +191,11 @@ impl Back<'_> {
             range: edit.range.clone(),
             old_size: edit.old_size,
             new_size: edit.new_size,
-            new: to.keep(&new),
+            new: to.keep_bytes(&new),
         })
     }
 
-    fn file(&mut self, ino: Ino) -> io::Result<&mut SparseFile> {
+    fn load_file(&mut self, ino: Ino) -> io::Result<&mut SparseFile> {
         if !self.files.contains_key(&ino) {
             let mut file = SparseFile::zeros(self.present.size(ino)?);
             let mut block = vec![0; BLOCK as usize];
@@ -223,7 +205,7 @@ impl Back<'_> {
                 let read = self.present.read(ino, at, part)?;
                 part[read..].fill(0);
                 if part.iter().any(|byte| *byte != 0) {
-                    file.put(at..at + part.len() as u64, part);
+                    file.write_range(at..at + part.len() as u64, part);
                 }
                 at += part.len() as u64;
             }

@@ -1,13 +1,11 @@
-//! What is pending at a moment, and how it becomes durable.
-
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::mem;
 
-use super::choice::Choice;
 use super::copies::MirrorCopies;
-use super::data::Edit;
+use super::edits::Edit;
 use super::event::{ChangeMark, PendingEvent};
+use super::fates::Choice;
 use super::image::CrashImage;
 use super::names::{
     EntryPlace, FileAttributes, MetadataOperation, NodeKind, PendingChange, Tree, with_ground,
@@ -15,21 +13,17 @@ use super::names::{
 use super::{Contents, Ino, Keep, Metadata};
 use crate::ext4::DataMode;
 
-/// All changes that a power cut would take at a moment, with the tree of names that it would leave.
 #[derive(Clone)]
 pub struct PendingState {
     root: Ino,
     pub(super) metadata: Metadata,
-    /// What is ordered of data, where the journal keeps names in order.
     pub(super) data: DataMode,
     tree: Tree,
     changes: Vec<PendingChange>,
     edits: HashMap<Ino, VecDeque<Edit>>,
-    /// The number of the next change.
     next: u64,
-    /// Up to which change all was made durable at once, whatever the file system promises.
+    /// Up to this change everything was made durable at once.
     settled: u64,
-    /// Bytes of memory that the pending changes take.
     bytes: u64,
 }
 
@@ -49,43 +43,40 @@ impl PendingState {
         kind: NodeKind,
         attributes: FileAttributes,
     ) {
-        if !self.holds(ino) {
-            self.tree.add(ino, kind, attributes);
+        if !self.needs_content(ino) {
+            self.tree.add_node(ino, kind, attributes);
         }
-        self.tree.name(place, ino);
+        self.tree.add_name(place, ino);
     }
 
-    pub(super) fn mark(&self) -> ChangeMark {
+    pub(super) fn current_mark(&self) -> ChangeMark {
         ChangeMark(self.next)
     }
 
-    pub(super) fn holds(&self, ino: Ino) -> bool {
+    pub(super) fn needs_content(&self, ino: Ino) -> bool {
         self.tree.nodes.contains_key(&ino)
     }
 
-    pub(super) fn is_clean(&self, ino: Ino) -> bool {
+    pub fn is_clean(&self, ino: Ino) -> bool {
         !self.edits.contains_key(&ino)
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(super) fn memory_bytes(&self) -> u64 {
         self.bytes
     }
 
     /// The root and the tree, if no change was ever told.
-    pub(super) fn untouched(&self) -> Option<(Ino, &Tree)> {
+    pub(super) fn untouched_tree(&self) -> Option<(Ino, &Tree)> {
         (self.next == 0).then_some((self.root, &self.tree))
     }
 
-    /// Whether nothing is pending on any file system: no change was told yet, or none since all was
-    /// made durable at once. A sync that failed may have left something.
+    /// Whether nothing is pending on any file system: no change since the start or since all was
+    /// made durable at once. A failed sync may have left something.
     pub(super) fn is_untouched(&self) -> bool {
         self.next == self.settled && self.changes.is_empty() && self.edits.is_empty()
     }
 
-    /// What a power cut now leaves. The same history and seed give the same image.
-    ///
-    /// # Errors
-    /// When a file's size can't be had.
+    /// The image that a power cut leaves now. The same history and seed give the same image.
     pub fn image(
         &self,
         keep: Keep,
@@ -95,10 +86,7 @@ impl PendingState {
         self.image_on(None, keep, seed, contents)
     }
 
-    /// The same, where files lie on an array, with the worse of the two copies of what was in flight.
-    ///
-    /// # Errors
-    /// When a file's size can't be had.
+    /// As [`PendingState::image`], on an array: with the worse copy of what was in flight.
     pub fn image_on(
         &self,
         copies: Option<&MirrorCopies>,
@@ -111,25 +99,23 @@ impl PendingState {
         let choice = Choice::new(&self.tree, &self.changes, &self.edits, modes, drawn);
         let mut tree = self.tree.clone();
         for (change, _) in self.changes.iter().zip(&choice.changes).filter(|(_, kept)| **kept) {
-            tree.apply(change);
+            tree.apply_change(change);
         }
         CrashImage::new(self.root, &tree, &self.edits, &choice.edits, contents)
     }
 
-    /// The files of which bytes or sizes are pending.
-    pub fn edited(&self) -> impl Iterator<Item = Ino> {
+    pub fn edited_files(&self) -> impl Iterator<Item = Ino> {
         self.edits.keys().copied()
     }
 
-    /// What an event does.
-    pub(super) fn happen(&mut self, event: PendingEvent) -> Vec<Ino> {
+    pub(super) fn apply_event(&mut self, event: PendingEvent) -> Vec<Ino> {
         match event {
             PendingEvent::Edit(ino, edit) => self.add_edit(ino, edit),
-            PendingEvent::Add(ino, kind, attributes) => self.tree.add(ino, kind, attributes),
+            PendingEvent::Add(ino, kind, attributes) => self.tree.add_node(ino, kind, attributes),
             PendingEvent::Change(operation) => self.add_change(operation),
             PendingEvent::FailSync(ino, mark) => {
                 let edits = self.edits.get_mut(&ino).into_iter().flatten();
-                edits.take_while(|edit| edit.number < mark.0).for_each(Edit::lose);
+                edits.take_while(|edit| edit.number < mark.0).for_each(Edit::mark_lost);
             }
             PendingEvent::SyncFile(ino, mark) => {
                 let mut free = self.settle_edits(ino, mark);
@@ -140,7 +126,7 @@ impl PendingState {
             }
             PendingEvent::SyncDir(dir, mark) if self.metadata == Metadata::Posix => {
                 return self.settle_changes(mark, |change| {
-                    change.is_of(dir) || change.steps().iter().any(|step| step.dir == dir)
+                    change.is_of(dir) || change.name_changes().iter().any(|step| step.dir == dir)
                 });
             }
             PendingEvent::CommitJournal(mark) if self.metadata == Metadata::Ordered => {
@@ -155,7 +141,7 @@ impl PendingState {
             PendingEvent::SyncDir(..) | PendingEvent::CommitJournal(_) => {}
             PendingEvent::CommitNames(mark) => return self.settle_changes(mark, |_| true),
             PendingEvent::Expire(ino, mark) => return self.settle_edits(ino, mark),
-            PendingEvent::Settle(mark) => return self.settle(mark),
+            PendingEvent::Settle(mark) => return self.settle_before(mark),
             PendingEvent::Wrote(ino, from, to) => {
                 let first = self.edits.get(&ino).and_then(VecDeque::front);
                 if first.is_some_and(|edit| edit.number >= from.0) {
@@ -168,8 +154,8 @@ impl PendingState {
 
     fn add_edit(&mut self, ino: Ino, edit: Edit) {
         self.next = edit.number + 1;
-        if self.holds(ino) {
-            self.bytes += edit.weight();
+        if self.needs_content(ino) {
+            self.bytes += edit.memory_bytes();
             self.edits.entry(ino).or_default().push_back(edit);
         }
     }
@@ -177,18 +163,17 @@ impl PendingState {
     fn add_change(&mut self, operation: MetadataOperation) {
         let change = PendingChange { number: self.next, operation };
         self.next += 1;
-        self.bytes += change.weight();
-        self.tree.mention(&change);
+        self.bytes += change.memory_bytes();
+        self.tree.count_mentions(&change);
         self.changes.push(change);
     }
 
-    /// Makes changes of a file's bytes durable. Gives the files that kept what they cut off.
     fn settle_edits(&mut self, ino: Ino, mark: ChangeMark) -> Vec<Ino> {
         let Some(edits) = self.edits.get_mut(&ino) else { return Vec::new() };
         let mut free = Vec::new();
         let mut forget = |edit: Edit| {
-            self.bytes -= edit.weight();
-            free.extend(edit.kept());
+            self.bytes -= edit.memory_bytes();
+            free.extend(edit.kept_file());
         };
         let covered = edits.partition_point(|edit| edit.number < mark.0);
         let mut lost: Vec<Edit> = Vec::new();
@@ -197,7 +182,7 @@ impl PendingState {
                 lost.push(edit);
                 continue;
             }
-            for gone in lost.extract_if(.., |earlier| !earlier.mend(&edit)) {
+            for gone in lost.extract_if(.., |earlier| !earlier.mend_by(&edit)) {
                 forget(gone);
             }
             forget(edit);
@@ -211,30 +196,28 @@ impl PendingState {
         free
     }
 
-    /// Makes earlier changes of all files' bytes durable. Gives the files that kept what they cut off.
     fn settle_all_edits(&mut self, mark: ChangeMark) -> Vec<Ino> {
         let edited: Vec<Ino> = self.edits.keys().copied().collect();
         edited.into_iter().flat_map(|ino| self.settle_edits(ino, mark)).collect()
     }
 
-    /// Makes all earlier changes durable. Returns the files and folders that have no name any more, and
-    /// the files whose cut-off ends were kept until now.
-    fn settle(&mut self, mark: ChangeMark) -> Vec<Ino> {
+    /// Makes all earlier changes durable. Returns what has no name any more, and the files that
+    /// kept cut-off ends.
+    fn settle_before(&mut self, mark: ChangeMark) -> Vec<Ino> {
         let mut free = self.settle_all_edits(mark);
         free.extend(self.settle_changes(mark, |_| true));
         self.settled = mark.0;
         free
     }
 
-    /// Forgets what was pending of a file that no name leads to.
     fn forget_edits(&mut self, ino: Ino) -> Vec<Ino> {
         let edits = self.edits.remove(&ino).unwrap_or_default();
-        self.bytes -= edits.iter().map(Edit::weight).sum::<u64>();
-        edits.iter().filter_map(Edit::kept).collect()
+        self.bytes -= edits.iter().map(Edit::memory_bytes).sum::<u64>();
+        edits.iter().filter_map(Edit::kept_file).collect()
     }
 
     /// Makes the wanted changes of names and attributes durable, and those that they build on.
-    /// Gives what has no name any more, and what was kept of it.
+    /// Returns what has no name any more, and what was kept of it.
     fn settle_changes(
         &mut self,
         mark: ChangeMark,
@@ -250,10 +233,11 @@ impl PendingState {
             changes.partition(|change| chosen.contains(&change.number));
         self.changes = pending;
         for change in &settled {
-            self.bytes -= change.weight();
-            self.tree.apply(change);
+            self.bytes -= change.memory_bytes();
+            self.tree.apply_change(change);
         }
-        let gone: Vec<Ino> = settled.iter().flat_map(|change| self.tree.settle(change)).collect();
+        let gone: Vec<Ino> =
+            settled.iter().flat_map(|change| self.tree.forget_mentions(change)).collect();
         let kept: Vec<Ino> = gone.iter().flat_map(|ino| self.forget_edits(*ino)).collect();
         gone.into_iter().chain(kept).collect()
     }

@@ -3,29 +3,26 @@
 //! A journalled file system shows a new block only once all of its data are on the device. ext4
 //! makes it *unwritten* until its write has ended (`dioread_nolock`, the default since Linux 5.6),
 //! or lets the commit that brings it wait for its data (`data=ordered`); XFS does the first. So
-//! such a page holds what it held at some moment, or zeros: no sector of it is there without the
-//! others, and no later write without the earlier ones.
+//! such a page holds what it held at some moment, or zeros: no sector is there without the others,
+//! and no later write without the earlier ones.
 //!
-//! New are the pages past the durable end of a file. Holes within it, and what was allocated by
-//! `fallocate`, would be, too, but are not told from zeros that were written.
+//! Pages past the durable end of a file are new. Holes within it, and what `fallocate` allocated,
+//! would be, too, but can't be told from zeros that were written.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::data::{Edit, EditKind, Fate};
+use super::edits::{Edit, EditKind, Fate};
 use super::{Ino, PAGE};
 
-/// Which pages are new, and in which of them something was lost, change by change.
 #[derive(Default)]
-pub(super) struct Unwritten {
-    /// Where the new pages of a file begin.
+pub(super) struct UnwrittenPages {
     starts: HashMap<Ino, u64>,
     missing: HashSet<(Ino, u64)>,
 }
 
-impl Unwritten {
-    /// Where the new pages begin for the next change of a file.
-    pub(super) fn start(&mut self, ino: Ino, edit: &Edit) -> u64 {
+impl UnwrittenPages {
+    pub(super) fn find_start(&mut self, ino: Ino, edit: &Edit) -> u64 {
         let start = self.starts.entry(ino).or_insert(edit.old_size.next_multiple_of(PAGE));
         if edit.shrinks() {
             *start = edit.new_size.next_multiple_of(PAGE).min(*start);
@@ -33,10 +30,10 @@ impl Unwritten {
         *start
     }
 
-    /// What is left of a change of a file whose new pages begin at `start`. A page shows nothing of the
-    /// change if something earlier is missing in it. A change that is kept whole or not at all then
+    /// The rest of a change of a file whose new pages begin at `start`. A page shows nothing of it
+    /// if something earlier is missing in the page. A change that is kept whole or not at all then
     /// falls whole.
-    pub(super) fn settle(
+    pub(super) fn settle_fate(
         &mut self,
         (ino, edit, start): (Ino, &Edit, u64),
         fate: Fate,
@@ -53,8 +50,10 @@ impl Unwritten {
         let fate = match fate {
             Fate::Kept if !new.clone().any(|page| is_missing(&page)) => return Fate::Kept,
             Fate::Kept if whole => Fate::Dropped,
-            Fate::Kept => parts(std::iter::once(edit.sectors()), start, is_missing),
-            Fate::Torn(kept) => parts(kept.into_iter(), start, is_missing),
+            Fate::Kept => {
+                drop_missing_pages(std::iter::once(edit.showing_sectors()), start, is_missing)
+            }
+            Fate::Torn(kept) => drop_missing_pages(kept.into_iter(), start, is_missing),
             Fate::Dropped => Fate::Dropped,
             Fate::Stale => return Fate::Stale,
         };
@@ -66,7 +65,6 @@ impl Unwritten {
         fate
     }
 
-    /// The same of a new end, which changes the page that it lies in, too.
     fn settle_end(&mut self, ino: Ino, edit: &Edit, start: u64, fate: Fate) -> Fate {
         let page = (ino, edit.new_size / PAGE);
         match fate {
@@ -81,13 +79,11 @@ impl Unwritten {
     }
 }
 
-/// The new pages that a change touches.
 fn new_pages(edit: &Edit, start: u64) -> Range<u64> {
     edit.range.start.max(start) / PAGE..edit.range.end.max(start).div_ceil(PAGE)
 }
 
-/// Parts of a change without those in missing pages; one for each new page.
-fn parts(
+fn drop_missing_pages(
     kept: impl Iterator<Item = Range<u64>>,
     start: u64,
     is_missing: impl Fn(&u64) -> bool,

@@ -1,5 +1,5 @@
-//! A walk through a recorded history, from moment to moment: each step costs what one event does, so
-//! that all moments can be seen.
+//! A walk through a recorded history. Each step costs what one event does, so that all moments can
+//! be seen.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,34 +7,30 @@ use std::io;
 use std::ops::Range;
 
 use super::content::{ContentSource, FileContent};
-use super::data::{Before, Edit};
+use super::edits::{Before, Edit};
 use super::event::PendingEvent;
 use super::image::CrashImage;
 use super::names::{EntryPlace, MetadataOperation, NodeKind};
 use super::recorded::{Recorded, RecordedEvent};
-use super::sparse::{SparseFile, Sum, add, page_sum, pages, subtract};
+use super::sparse::{SparseFile, Sum, add_sum, page_sum, subtract_sum, touched_pages};
 use super::state::PendingState;
 use super::{Contents, Ino, Keep, Metadata, PAGE};
 
-/// A sum that tells images apart. Two images of the same names, attributes and bytes have the same sum;
-/// two different images have the same sum by chance in one of 2^128 pairs.
+/// Tells images apart. Equal names, attributes and bytes give an equal sum; different images have
+/// the same sum by chance in one of 2^128 pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ImageFingerprint([u64; 2]);
 
-/// A moment of a recorded history: what is pending, and what files hold. The file system makes names
-/// durable in one way.
 #[derive(Clone)]
 pub struct Walk<'a> {
     recorded: &'a Recorded,
     state: PendingState,
     files: HashMap<Ino, SparseFile>,
-    /// What each number was last called.
     called: HashMap<Ino, String>,
     moment: usize,
 }
 
 impl<'a> Walk<'a> {
-    /// At the start of the history.
     pub fn new(recorded: &'a Recorded, metadata: Metadata) -> Self {
         let root = recorded.nodes.iter().find(|(ino, ..)| *ino == recorded.root);
         let attributes = root.expect("a history has a root").2;
@@ -55,19 +51,18 @@ impl<'a> Walk<'a> {
             let mut file = SparseFile::zeros(start.size);
             for (number, at) in &start.pages {
                 let bytes = &recorded.bytes[*at..at + PAGE as usize];
-                file.put(number * PAGE..(number + 1) * PAGE, bytes);
+                file.write_range(number * PAGE..(number + 1) * PAGE, bytes);
             }
             (start.ino, file)
         });
         Self { recorded, state, files: files.collect(), called, moment: 0 }
     }
 
-    /// The moment, as the number of the event that comes next, from 0.
+    /// The number of the next event, from 0.
     pub fn moment(&self) -> usize {
         self.moment
     }
 
-    /// What is pending.
     pub fn state(&self) -> &PendingState {
         &self.state
     }
@@ -79,60 +74,53 @@ impl<'a> Walk<'a> {
         match told {
             RecordedEvent::Edit { ino, truncates, range, old_size, new_size, new } => {
                 let file = self.files.entry(*ino).or_default();
-                let number = self.state.mark().0;
+                let number = self.state.current_mark().0;
                 let lost = range.start..range.end.min(*old_size).max(range.start);
                 let mut old = vec![0; (file.filled_end(&lost) - lost.start) as usize];
                 file.read(lost.start, &mut old);
                 let before = Before::Bytes(&old);
                 let edit = match truncates {
-                    true => Edit::truncate(number, *old_size, *new_size, before),
-                    false => Edit::write(number, range.clone(), *old_size, before),
+                    true => Edit::from_truncation(number, *old_size, *new_size, before),
+                    false => Edit::from_write(number, range.clone(), *old_size, before),
                 };
                 file.end_at((*new_size).min(file.size));
                 file.size = *new_size;
                 let end = range.end.min(*new_size).max(range.start);
-                file.put(range.start..end, &self.recorded.bytes[new.clone()]);
-                self.state.happen(PendingEvent::Edit(*ino, edit));
+                file.write_range(range.start..end, &self.recorded.bytes[new.clone()]);
+                self.state.apply_event(PendingEvent::Edit(*ino, edit));
             }
             RecordedEvent::Other(event) => {
-                self.name(event);
-                self.state.happen(event.clone());
+                self.note_names(event);
+                self.state.apply_event(event.clone());
             }
         }
         true
     }
 
-    /// Goes on to a later moment; `false` where that is not one of this history, or was before.
+    /// Goes on to a later moment; `false` if there is no such moment ahead.
     pub fn go_to(&mut self, moment: usize) -> bool {
         while self.moment < moment && self.step() {}
         self.moment == moment
     }
 
-    /// What a power cut at this moment leaves.
-    ///
-    /// # Errors
-    /// When a file's size can't be had: the history is damaged.
     pub fn image(&self, keep: Keep, seed: u64) -> io::Result<CrashImage<'_>> {
         self.state.image(keep, seed, self)
     }
 
-    /// What tells an image of this moment from others.
-    ///
-    /// # Errors
-    /// When what it holds can't be had.
-    pub fn identity(&self, image: &CrashImage<'_>) -> io::Result<ImageFingerprint> {
+    pub fn fingerprint(&self, image: &CrashImage<'_>) -> io::Result<ImageFingerprint> {
         let mut lanes = [DefaultHasher::new(), DefaultHasher::new()];
         lanes[1].write_u8(1);
         let (mut numbers, mut to_visit) = (HashMap::new(), vec![image.root()]);
         while let Some(ino) = to_visit.pop() {
             let next = numbers.len();
-            // What has two names is one thing.
+            // A file with two names is one thing.
             let number = *numbers.entry(ino).or_insert(next);
             let is_new = number == next;
             let item = image.item(ino).filter(|_| is_new);
             let content = item.and_then(|item| item.content.as_ref());
-            let held = content
-                .map(|content| Ok::<_, io::Error>((content.size(), self.sum(ino, content)?)));
+            let held = content.map(|content| {
+                Ok::<_, io::Error>((content.size(), self.sum_content(ino, content)?))
+            });
             let held = held.transpose()?;
             for lane in &mut lanes {
                 number.hash(lane);
@@ -154,36 +142,36 @@ impl<'a> Walk<'a> {
         Ok(ImageFingerprint(lanes.map(|lane| lane.finish())))
     }
 
-    /// What an image's content of a file stands for: as what the file holds now, but for the pages
-    /// that the image has from elsewhere.
-    fn sum(&self, ino: Ino, content: &FileContent<'_>) -> io::Result<Sum> {
-        let file = self.files.get(&ino).ok_or_else(|| missing(ino))?;
+    /// The sum of an image's file: that of the present file, except for the pages that come from
+    /// elsewhere.
+    fn sum_content(&self, ino: Ino, content: &FileContent<'_>) -> io::Result<Sum> {
+        let file = self.files.get(&ino).ok_or_else(|| missing_file_error(ino))?;
         let mut changed = std::collections::BTreeSet::new();
-        for (range, source) in content.pieces(0..u64::MAX) {
+        for (range, source) in content.list_pieces(0..u64::MAX) {
             match source {
                 ContentSource::Present => {}
                 ContentSource::Zeros => {
-                    changed.extend(file.filled(pages(&range)));
+                    changed.extend(file.filled_pages(touched_pages(&range)));
                     changed.insert(range.start / PAGE);
                     changed.extend((range.end < u64::MAX).then(|| (range.end - 1) / PAGE));
                 }
                 ContentSource::Bytes { .. } | ContentSource::Kept(_) | ContentSource::Stale => {
-                    changed.extend(pages(&range))
+                    changed.extend(touched_pages(&range))
                 }
             }
         }
         let (mut sum, mut page) = (file.sum(), vec![0; PAGE as usize]);
         for number in changed {
-            subtract(&mut sum, file.sum_of(number));
+            subtract_sum(&mut sum, file.sum_of(number));
             let read = content.read(self, number * PAGE, &mut page)?;
             page[read..].fill(0);
-            add(&mut sum, page_sum(number, &page));
+            add_sum(&mut sum, page_sum(number, &page));
         }
         Ok(sum)
     }
 
-    /// In words, what happens next: what the power's going at this moment interrupts.
-    pub fn coming(&self) -> String {
+    /// In words, what a power cut at this moment interrupts.
+    pub fn describe_next_event(&self) -> String {
         let Some(told) = self.recorded.events.get(self.moment) else {
             return "the end".into();
         };
@@ -212,14 +200,13 @@ impl<'a> Walk<'a> {
                 }
                 PendingEvent::Settle(_) => "all is made durable at once".into(),
                 PendingEvent::Add(..) => "a file is made".into(),
-                PendingEvent::Change(operation) => described(operation),
+                PendingEvent::Change(operation) => describe_operation(operation),
                 PendingEvent::Edit(ino, _) => format!("a change of {}", called(ino)),
             },
         }
     }
 
-    /// Notes what numbers are called.
-    fn name(&mut self, event: &PendingEvent) {
+    fn note_names(&mut self, event: &PendingEvent) {
         match event {
             PendingEvent::Add(ino, NodeKind::File, _) => {
                 drop(self.files.insert(*ino, SparseFile::default()))
@@ -237,7 +224,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn described(operation: &MetadataOperation) -> String {
+fn describe_operation(operation: &MetadataOperation) -> String {
     match operation {
         MetadataOperation::Create(step) => format!("{} is made", step.name.display()),
         MetadataOperation::Link(step) => format!("{} is linked", step.name.display()),
@@ -249,26 +236,26 @@ fn described(operation: &MetadataOperation) -> String {
     }
 }
 
-fn missing(ino: Ino) -> io::Error {
+fn missing_file_error(ino: Ino) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the history has no file {ino}"))
 }
 
 impl Contents for Walk<'_> {
     fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let file = self.files.get(&ino).ok_or_else(|| missing(ino))?;
+        let file = self.files.get(&ino).ok_or_else(|| missing_file_error(ino))?;
         let length = file.size.saturating_sub(offset).min(buffer.len() as u64) as usize;
         file.read(offset, &mut buffer[..length]);
         Ok(length)
     }
 
     fn size(&self, ino: Ino) -> io::Result<u64> {
-        self.files.get(&ino).map(|file| file.size).ok_or_else(|| missing(ino))
+        self.files.get(&ino).map(|file| file.size).ok_or_else(|| missing_file_error(ino))
     }
 
-    fn filled(&self, ino: Ino, range: Range<u64>) -> Vec<Range<u64>> {
+    fn filled_ranges(&self, ino: Ino, range: Range<u64>) -> Vec<Range<u64>> {
         let Some(file) = self.files.get(&ino) else { return vec![range] };
         let mut filled: Vec<Range<u64>> = Vec::new();
-        for number in file.filled(pages(&range)) {
+        for number in file.filled_pages(touched_pages(&range)) {
             let page = range.start.max(number * PAGE)..range.end.min((number + 1) * PAGE);
             match filled.last_mut() {
                 Some(last) if last.end == page.start => last.end = page.end,

@@ -1,13 +1,11 @@
-//! How the values of parameters are read and written.
-
 use toml::Value;
 
 use super::SpecProblem;
 use crate::size::{size_of, size_text};
 
-/// A parameter's value, of the same type as its default: words of a level are read, whole numbers
-/// become fractions where those are meant, and sizes may have a letter.
-pub(super) fn read(key: &str, value: &Value, default: &Value) -> Result<Value, SpecProblem> {
+/// Reads a value of its default's type: words of a level are read, whole numbers may become
+/// fractions, sizes may have a letter.
+pub(super) fn read_value(key: &str, value: &Value, default: &Value) -> Result<Value, SpecProblem> {
     let read = match (default, value) {
         (Value::Integer(_), Value::Integer(number)) => Some((*number).into()),
         (Value::Integer(_), Value::String(text)) => {
@@ -21,12 +19,11 @@ pub(super) fn read(key: &str, value: &Value, default: &Value) -> Result<Value, S
         _ => None,
     };
     let written = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let wanted = syntax(default);
+    let wanted = describe_syntax(default);
     read.ok_or_else(|| SpecProblem::Value { key: key.to_owned(), value: written(), wanted })
 }
 
-/// How the values of a parameter are written that has this one.
-pub(super) fn syntax(value: &Value) -> &'static str {
+pub(super) fn describe_syntax(value: &Value) -> &'static str {
     match value {
         Value::Integer(_) => "a whole number; bytes may be written like 64M",
         Value::Float(_) => "a number",
@@ -34,8 +31,7 @@ pub(super) fn syntax(value: &Value) -> &'static str {
     }
 }
 
-/// The other way round, as it is written in a level.
-pub(super) fn text(value: &Value) -> String {
+pub(super) fn format_value(value: &Value) -> String {
     match value {
         Value::Integer(number) => size_text(*number),
         Value::Float(number) => number.to_string(),

@@ -7,29 +7,26 @@ use super::FIRST_NEIGHBOUR;
 use crate::device::{Device, DeviceRequest, Nanos, RequestKind};
 use crate::neighbour::NeighbourLevel;
 
-/// Bytes of a request.
 pub(super) const BLOCK: u64 = 16 << 10;
 
-/// Where requests go until it is known how many bytes hold data: over all of a device of the size
-/// that devices take themselves to have, so that a share taken before is a share of a rate over the
-/// whole stroke.
+/// Where requests go before the span is known: over all of a device of the default size, so that an
+/// earlier share is a share of the rate over the whole stroke.
 const UNTOLD_SPAN: u64 = 1 << 30;
 
-/// Requests one at a time from which a device's own rate is taken: its standard error is then
-/// about 1 % on a hard disk.
+/// Requests from which a device's own rate is measured: its standard error is then about 1 % on a
+/// hard disk.
 const PROBES: u64 = 2000;
 
-/// Who else is on the device. Closed streams are streams 1 and above; arrivals are all stream 1.
+/// Closed streams are streams 1 and above; Poisson arrivals are all stream 1.
 pub(super) struct SimulatedNeighbours {
     level: NeighbourLevel,
     pub span: u64,
     rng: Xoshiro256PlusPlus,
-    /// How often the level was set: those of an earlier level are not followed.
+    /// How often the level was set: requests of an earlier level are not followed.
     generation: u32,
     arrivals: u32,
-    /// The intended time of the next arrival; fractions of nanoseconds are kept.
+    /// When the next arrival is due; fractions of nanoseconds are kept.
     arrival: f64,
-    /// Mean nanoseconds between arrivals.
     gap: f64,
 }
 
@@ -46,9 +43,8 @@ impl SimulatedNeighbours {
         }
     }
 
-    /// Sets how much other load there is from now on. A device that takes no time has none: it has no
-    /// share to take.
-    pub fn set(&mut self, now: Nanos, level: NeighbourLevel, device: &dyn Device) {
+    /// A device that takes no time has no neighbours: there is no share to take.
+    pub fn set_level(&mut self, now: Nanos, level: NeighbourLevel, device: &dyn Device) {
         self.generation = (self.generation + 1) & (u32::MAX >> 1);
         self.level = NeighbourLevel::None;
         if level == NeighbourLevel::None {
@@ -66,53 +62,49 @@ impl SimulatedNeighbours {
         }
     }
 
-    /// The first request of each closed stream.
-    pub fn begin(&mut self) -> Vec<(u64, DeviceRequest)> {
+    pub fn first_requests(&mut self) -> Vec<(u64, DeviceRequest)> {
         let NeighbourLevel::Streams(streams) = self.level else { return Vec::new() };
-        (1..=streams).map(|stream| (self.id(stream), self.request(stream))).collect()
+        (1..=streams).map(|stream| (self.request_id(stream), self.draw_request(stream))).collect()
     }
 
-    /// The request that follows one that was completed, if any does.
-    pub fn follow(&mut self, id: u64) -> Option<(u64, DeviceRequest)> {
+    pub fn follow_up(&mut self, id: u64) -> Option<(u64, DeviceRequest)> {
         let stream = id as u32;
-        let is_closed = matches!(self.level, NeighbourLevel::Streams(_)) && id == self.id(stream);
-        is_closed.then(|| (id, self.request(stream)))
+        let is_closed =
+            matches!(self.level, NeighbourLevel::Streams(_)) && id == self.request_id(stream);
+        is_closed.then(|| (id, self.draw_request(stream)))
     }
 
-    /// When the next Poisson arrival is to be.
     pub fn next_arrival(&self) -> Option<Nanos> {
         matches!(self.level, NeighbourLevel::Share(_)).then_some(self.arrival as Nanos)
     }
 
-    /// The request that arrives at this moment, if one does.
-    pub fn arrive(&mut self, now: Nanos) -> Option<(u64, DeviceRequest)> {
+    pub fn take_arrival(&mut self, now: Nanos) -> Option<(u64, DeviceRequest)> {
         self.next_arrival().filter(|&at| at <= now)?;
         self.arrivals = self.arrivals.wrapping_add(1);
         self.set_next_arrival();
-        Some((self.id(self.arrivals), self.request(1)))
+        Some((self.request_id(self.arrivals), self.draw_request(1)))
     }
 
     fn set_next_arrival(&mut self) {
-        self.arrival += self.gap * exponential(&mut self.rng);
+        self.arrival += self.gap * draw_exponential(&mut self.rng);
     }
 
-    fn id(&self, number: u32) -> u64 {
+    fn request_id(&self, number: u32) -> u64 {
         FIRST_NEIGHBOUR | u64::from(self.generation) << 32 | u64::from(number)
     }
 
-    fn request(&mut self, stream: u32) -> DeviceRequest {
+    fn draw_request(&mut self, stream: u32) -> DeviceRequest {
         let kind = if self.rng.random() { RequestKind::Read } else { RequestKind::Write };
         let offset = self.rng.random_range(0..(self.span / BLOCK).max(1)) * BLOCK;
         DeviceRequest { kind, offset, length: BLOCK, stream }
     }
 
-    /// Mean nanoseconds of such a request when there is nothing else, found on an unused copy of
-    /// the device.
+    /// Mean nanoseconds of such a request alone, measured on an unused copy of the device.
     fn time_alone(&mut self, device: &dyn Device) -> f64 {
-        let mut device = device.unused();
+        let mut device = device.fresh_copy();
         let (mut now, mut done) = (0, Vec::new());
         for id in 0..PROBES {
-            let request = self.request(1);
+            let request = self.draw_request(1);
             device.submit(now, id, request);
             while done.is_empty() {
                 now = device.next_completion().expect("a request is under way");
@@ -124,10 +116,10 @@ impl SimulatedNeighbours {
     }
 }
 
-/// An exponential number of mean 1, by comparing alone (von Neumann, "Various techniques used in
+/// An exponential number of mean 1 by comparisons alone (von Neumann, "Various techniques used in
 /// connection with random digits", 1951): a logarithm may differ in its last digit from machine to
 /// machine.
-fn exponential(rng: &mut Xoshiro256PlusPlus) -> f64 {
+fn draw_exponential(rng: &mut Xoshiro256PlusPlus) -> f64 {
     let mut whole = 0.0;
     loop {
         let first: f64 = rng.random();
@@ -153,7 +145,7 @@ mod tests {
     #[test]
     fn the_gaps_have_the_mean_and_the_spread_of_an_exponential() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
-        let gaps: Vec<f64> = (0..200_000).map(|_| exponential(&mut rng)).collect();
+        let gaps: Vec<f64> = (0..200_000).map(|_| draw_exponential(&mut rng)).collect();
         let count = gaps.len() as f64;
         let mean = gaps.iter().sum::<f64>() / count;
         let square = gaps.iter().map(|gap| gap * gap).sum::<f64>() / count;

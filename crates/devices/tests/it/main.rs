@@ -1,10 +1,8 @@
 //! Device models, and the file system over them.
 
+mod drum;
 mod ext4;
-mod ext4_histories;
-mod ext4_rates;
 mod models;
-mod models_properties;
-mod models_registered;
-mod models_spec;
 mod price;
+mod properties;
+mod specs;

@@ -4,14 +4,13 @@ use bakeoff_devices::device::{DeviceRequest, RequestKind};
 use bakeoff_devices::ext4::DeviceWork;
 use bakeoff_devices::models::Models;
 use bakeoff_devices::neighbour::NeighbourLevel;
-use bakeoff_devices::price::{Cause, Depth, Price, PriceTerms, price};
+use bakeoff_devices::price::{Cause, Depth, Price, PriceParameters, price_trace};
 use bakeoff_devices::trace::{Trace, Tracer, Waits};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
 
 const PAGE: u64 = 4096;
 const SPAN: u64 = 4 << 30;
-const TURN_NS: u64 = 60_000_000_000 / 7200;
 /// The files of the traces: a log, then data.
 const LOG: u64 = 70;
 const DATA: u64 = 71;
@@ -38,17 +37,17 @@ fn trace(works: impl IntoIterator<Item = (Option<u64>, Vec<Vec<DeviceRequest>>)>
             (_, false) => Waits::Writer,
         };
         let work = DeviceWork { steps, ..DeviceWork::default() };
-        tracer.work(at as u64, waits, file, name(file.unwrap_or_default()), &work);
+        tracer.add_work(at as u64, waits, file, name(file.unwrap_or_default()), &work);
     }
     tracer.end(SPAN);
-    tracer.take()
+    tracer.take_bytes()
 }
 
 fn priced(bytes: &[u8], disk: &str, neighbours: NeighbourLevel, depth: Depth) -> Price {
     let trace = Trace::read(bytes).unwrap();
     let spec = Models::standard().parse(disk).unwrap();
     let is_log = |file: usize| trace.files[file] == b"log";
-    price(&trace, &spec, PriceTerms { neighbours, seed: 7, depth }, &is_log)
+    price_trace(&trace, &spec, PriceParameters { neighbours, seed: 7, depth }, &is_log)
 }
 
 fn alone(bytes: &[u8], disk: &str) -> Price {
@@ -59,21 +58,6 @@ fn random_writes(count: u64) -> Vec<u8> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
     let mut place = move || rng.random_range(0..SPAN / PAGE) * PAGE;
     trace((0..count).map(|_| (Some(DATA), vec![vec![request(RequestKind::Write, place(), PAGE)]])))
-}
-
-#[test]
-fn on_an_ssd_each_request_costs_what_its_data_sheet_says() {
-    let commit = || vec![vec![request(RequestKind::Write, 0, PAGE)], flush()];
-    let bytes = trace((0..100).map(|_| (Some(LOG), commit())));
-    let price = alone(&bytes, "ssd-sata");
-    // 28 µs for the write and 1 ms for the flush behind it.
-    assert_eq!(price.elapsed, 100 * 1_028_000);
-    assert_eq!((price.log, price.read, price.put_off), (price.elapsed, 0, 0));
-    // One log is never written twice at once.
-    assert_eq!(
-        priced(&bytes, "ssd-sata", NeighbourLevel::None, Depth::Beside(31)).elapsed,
-        price.elapsed
-    );
 }
 
 #[test]
@@ -100,34 +84,15 @@ fn what_is_put_off_is_done_beside_the_log_where_there_is_room() {
     let commit = || (Some(LOG), vec![vec![request(RequestKind::Write, 0, PAGE)], flush()]);
     let checkpoint = || (Some(DATA), vec![vec![request(RequestKind::Write, PAGE, PAGE)], flush()]);
     let bytes = trace((0..50).flat_map(|_| [commit(), checkpoint()]));
-    let one = alone(&bytes, "ssd-sata").elapsed;
-    let beside = priced(&bytes, "ssd-sata", NeighbourLevel::None, Depth::Beside(1)).elapsed;
-    assert_eq!(one, 100 * 1_028_000);
+    let deep = |bytes: &[u8], depth| priced(bytes, "ssd-sata", NeighbourLevel::None, depth).elapsed;
+    // 28 µs for a write and 1 ms for the flush behind it.
+    assert_eq!(alone(&bytes, "ssd-sata").elapsed, 100 * 1_028_000);
     // A write may wait for one beside it, 28 µs / 2.4.
+    let beside = deep(&bytes, Depth::Beside(1));
     assert!((50 * 1_028_000..50 * 1_045_000).contains(&beside), "{beside}");
-}
-
-#[test]
-fn random_writes_on_a_hard_disk_cost_its_mean_each() {
-    let count = 4000;
-    let price = alone(&random_writes(count), "hdd-7200");
-    let each_ms = price.put_off as f64 / count as f64 / 1e6;
-    // A command, the average seek, half a turn and 4 KiB at 130 MB/s.
-    let mean_ms = 0.1 + 8.5 + 60_000.0 / 7200.0 / 2.0 + 0.03;
-    assert!((each_ms / mean_ms - 1.0).abs() < 0.03, "{each_ms} ms, and {mean_ms} ms");
-}
-
-#[test]
-fn appends_one_by_one_cost_a_turn_each_and_one_request_of_all_costs_one() {
-    let pages = 100;
-    let each =
-        |page| (Some(LOG), vec![vec![request(RequestKind::Write, page * PAGE, PAGE)], flush()]);
-    let one_by_one = alone(&trace((0..pages).map(each)), "hdd-7200").elapsed;
-    assert!(one_by_one.abs_diff(pages * TURN_NS) < 3 * TURN_NS, "{one_by_one}");
-    let whole = vec![vec![request(RequestKind::Write, 0, pages * PAGE)], flush()];
-    let at_once = alone(&trace([(Some(LOG), whole)]), "hdd-7200").elapsed;
-    // 400 KiB at 150 MB/s take 2.7 ms.
-    assert!(at_once < 2 * TURN_NS, "{at_once}");
+    // One log is never written twice at once.
+    let log = trace((0..100).map(|_| commit()));
+    assert_eq!(deep(&log, Depth::Beside(31)), 100 * 1_028_000);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use bakeoff_devices::ext4::DataMode;
 use bakeoff_devices::plug::{Ino, Keep, Metadata, PAGE, SECTOR};
 
 use crate::driver::Driver;
@@ -12,6 +13,8 @@ use crate::seen::picture;
 pub struct Allowed {
     durable: Picture,
     prefixes: Vec<Picture>,
+    /// Prefixes of which the last write ends between two of its pages.
+    torn: Vec<Picture>,
     trees: HashSet<BTreeMap<String, Ino>>,
     /// Where names are one log: the names with their permissions after each prefix of it.
     log: Option<Vec<BTreeMap<String, (Ino, u32)>>>,
@@ -42,11 +45,12 @@ impl Allowed {
                 modes.entry(*ino).or_default().insert(*mode);
             }
         }
-        let ordered = driver.metadata == Metadata::Ordered;
+        let ordered = driver.promises.0 == Metadata::Ordered;
         let files: Vec<Ino> = driver.store.0.keys().copied().collect();
         Self {
             durable: durable.picture(),
             prefixes: (0..=pending.len()).map(prefix).collect(),
+            torn: torn_prefixes(history),
             trees: history.allowed_trees(),
             log: ordered.then(|| logs(history)),
             contents: files
@@ -65,6 +69,25 @@ impl Allowed {
     }
 }
 
+/// What prefixes leave of which the last write ends between two of its pages.
+fn torn_prefixes(history: &History) -> Vec<Picture> {
+    let pending = history.pending(|_| true);
+    let mut torn = Vec::new();
+    for (kept, last) in (0..).zip(&pending) {
+        let Act::Write { ino, offset, bytes } = &history.acts[*last].0 else { continue };
+        let pages = (offset / PAGE as usize + 1)..(offset + bytes.len()).div_ceil(PAGE as usize);
+        for end in pages.map(|page| page * PAGE as usize) {
+            let bytes = bytes[..end - offset].to_vec();
+            let act = Act::Write { ino: *ino, offset: *offset, bytes };
+            let cut = history.with_act(*last, act);
+            let world =
+                cut.world(|n, _, fate| fate == Fate::Durable || pending[..=kept].contains(&n));
+            torn.push(world.picture());
+        }
+    }
+    torn
+}
+
 /// What each prefix of the log of names and attributes leaves.
 fn logs(history: &History) -> Vec<BTreeMap<String, (Ino, u32)>> {
     let log = history.pending(|act| act.edits().is_none());
@@ -80,23 +103,94 @@ fn names(picture: &Picture) -> BTreeMap<String, (Ino, u32)> {
     picture.iter().map(|(path, (ino, mode, _))| (path.clone(), (*ino, *mode))).collect()
 }
 
+fn left(driver: &Driver, keep: Keep, seed: u64) -> Result<Picture, String> {
+    let image =
+        driver.pending.state().image(keep, seed, &driver.store).map_err(|e| e.to_string())?;
+    picture(&image, &driver.store)
+}
+
 /// Cuts the power and looks at what is left.
 pub fn image(driver: &Driver, allowed: &Allowed, keep: Keep, seed: u64) -> Result<(), String> {
-    let make = || driver.pending.image(keep, seed, &driver.store).map_err(|e| e.to_string());
-    let seen = picture(&make()?, &driver.store)?;
-    if picture(&make()?, &driver.store)? != seen {
+    let seen = left(driver, keep, seed)?;
+    if left(driver, keep, seed)? != seen {
         return Err("the same seed gives another image".into());
     }
-    match keep {
-        Keep::DropAll if seen != allowed.durable => Err("not what is durable".into()),
-        Keep::Prefix if !allowed.prefixes.contains(&seen) => Err("no prefix".into()),
-        Keep::DropAll | Keep::Prefix => Ok(()),
-        Keep::Subset | Keep::Torn => some(allowed, keep, &seen),
+    let is_prefix = allowed.prefixes.contains(&seen);
+    match (keep, driver.promises.1) {
+        (Keep::DropAll, _) if seen != allowed.durable => Err("not what is durable".into()),
+        (Keep::DropAll, _) => Ok(()),
+        (Keep::Torn, DataMode::Journal) if allowed.torn.contains(&seen) => Ok(()),
+        (_, DataMode::Journal) | (Keep::Prefix, DataMode::Ordered) if !is_prefix => {
+            Err("no prefix".into())
+        }
+        (_, DataMode::Journal) | (Keep::Prefix, DataMode::Ordered) => Ok(()),
+        // What lay in new blocks may be anything.
+        (_, DataMode::Writeback) => some(allowed, Keep::Prefix, &seen),
+        (_, DataMode::Ordered) => some(allowed, keep, &seen),
     }
 }
 
+/// Seeds by which each image of three pending acts is met: none is rarer than 1 in 12.
+const SEEDS: u64 = 250;
+
+/// Whether all that is allowed is met by some seed. Which new pages fall with others is not looked
+/// at.
+pub fn all_is_met(driver: &Driver, allowed: &Allowed) -> Result<(), String> {
+    let one_log = driver.promises.1 == DataMode::Journal;
+    for keep in [Keep::Prefix, Keep::Subset, Keep::Torn] {
+        let seen: Vec<Picture> =
+            (0..SEEDS).map(|seed| left(driver, keep, seed)).collect::<Result<_, _>>()?;
+        let missed = |of: &[Picture]| of.iter().find(|it| !seen.contains(it)).cloned();
+        let mut never = None;
+        if keep == Keep::Prefix || one_log {
+            never = missed(&allowed.prefixes);
+        }
+        if keep == Keep::Torn && one_log {
+            never = never.or_else(|| missed(&allowed.torn));
+        }
+        if let Some(never) = never {
+            return Err(format!("{keep} never leaves {:?}", names(&never)));
+        }
+        if keep == Keep::Subset && !one_log {
+            all_sets_are_met(allowed, &seen)?;
+        }
+    }
+    Ok(())
+}
+
+fn all_sets_are_met(allowed: &Allowed, seen: &[Picture]) -> Result<(), String> {
+    if let Some(log) = &allowed.log {
+        let seen: HashSet<_> = seen.iter().map(names).collect();
+        return match log.iter().find(|names| !seen.contains(*names)) {
+            Some(names) => Err(format!("never only {names:?}")),
+            None => Ok(()),
+        };
+    }
+    let trees: HashSet<_> = seen.iter().map(tree).collect();
+    if let Some(tree) = allowed.trees.iter().find(|tree| !trees.contains(*tree)) {
+        return Err(format!("never the names {tree:?}"));
+    }
+    let mut of: HashMap<Ino, (HashSet<u32>, HashSet<Vec<u8>>)> = HashMap::new();
+    for (ino, mode, bytes) in seen.iter().flat_map(Picture::values) {
+        let (modes, contents) = of.entry(*ino).or_default();
+        modes.insert(*mode);
+        contents.extend(bytes.clone());
+    }
+    for (ino, (modes, contents)) in of {
+        let all = allowed.contents.get(&ino).is_none_or(|all| *all == contents);
+        if !all || allowed.modes[&ino] != modes {
+            return Err(format!("not all that may be left of {ino} is met"));
+        }
+    }
+    Ok(())
+}
+
+fn tree(picture: &Picture) -> BTreeMap<String, Ino> {
+    picture.iter().map(|(path, (ino, ..))| (path.clone(), *ino)).collect()
+}
+
 fn some(allowed: &Allowed, keep: Keep, seen: &Picture) -> Result<(), String> {
-    let tree = seen.iter().map(|(path, (ino, ..))| (path.clone(), *ino)).collect();
+    let tree = tree(seen);
     if !allowed.trees.contains(&tree) {
         return Err(format!("no tree that may be left: {tree:?}"));
     }
@@ -107,7 +201,7 @@ fn some(allowed: &Allowed, keep: Keep, seen: &Picture) -> Result<(), String> {
         if !allowed.modes[ino].contains(mode) {
             return Err(format!("{path} has mode {mode:o}"));
         }
-        let Some(bytes) = bytes else { continue };
+        let Some(bytes) = bytes.as_ref().filter(|_| keep != Keep::Prefix) else { continue };
         if keep == Keep::Subset && !allowed.contents[ino].contains(bytes) {
             return Err(format!("{path} holds what no set of writes leaves"));
         }
@@ -179,8 +273,11 @@ pub fn held(driver: &Driver) -> Result<(), String> {
     for ino in history.things() {
         let needed = durable.values().any(|named| *named == ino)
             || pending.iter().any(|number| history.acts[*number].0.concerns(ino));
-        if driver.pending.holds(ino) != needed {
+        if driver.pending.needs_content(ino) != needed {
             return Err(format!("{ino} is held: {}, needed: {needed}", !needed));
+        }
+        if driver.free.contains(&ino) == needed {
+            return Err(format!("{ino} was given back: {needed}, needed: {needed}"));
         }
     }
     Ok(())
@@ -190,16 +287,18 @@ pub fn held(driver: &Driver) -> Result<(), String> {
 /// memory is taken.
 pub fn all_durable(driver: &Driver) -> Result<(), String> {
     let lost = driver.history.acts.iter().any(|(_, fate)| *fate == Fate::Lost);
-    if driver.pending.bytes() != 0 && !lost {
-        return Err(format!("{} bytes with nothing pending", driver.pending.bytes()));
+    if driver.pending.memory_bytes() != 0 && !lost {
+        return Err(format!("{} bytes with nothing pending", driver.pending.memory_bytes()));
     }
     let durable = || driver.history.world(|_, _, fate| fate == Fate::Durable).picture();
     let expected = if lost { durable() } else { driver.picture() };
     for keep in Keep::ALL {
-        let image = driver.pending.image(keep, 7, &driver.store).map_err(|e| e.to_string())?;
-        if picture(&image, &driver.store)? != expected {
+        if left(driver, keep, 7)? != expected {
             return Err(format!("{keep} after a sync of everything: not the present state"));
         }
     }
-    Ok(())
+    match driver.copies.iter().find(|copy| !driver.free.contains(copy)) {
+        Some(copy) if !lost => Err(format!("the copy {copy} was not given back")),
+        _ => Ok(()),
+    }
 }

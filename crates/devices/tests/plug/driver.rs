@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 
+use bakeoff_devices::ext4::DataMode;
 use bakeoff_devices::plug::{
     Before, ChangeMark, Contents, EntryPlace, FileAttributes, Ino, Metadata, NodeKind, Pending,
 };
@@ -42,28 +43,21 @@ pub enum Flaw {
 }
 
 impl Flaw {
-    pub const ALL: [Self; 12] = [
-        Self::SyncsTooLittle,
-        Self::SyncsTooMuch,
-        Self::CommitsBytes,
-        Self::ForgetsOld,
-        Self::SwapsWrites,
-        Self::RenamesInTwo,
-        Self::MissesRenames,
-        Self::MissesModes,
-        Self::ForgivesFailures,
-        Self::ReordersNames,
-        Self::SyncsOutOfOrder,
-        Self::MissesCommits,
+    /// Each, and what the file system promises where it shows.
+    pub const ALL: [(Self, Promises); 12] = [
+        (Self::SyncsTooLittle, POSIX),
+        (Self::SyncsTooMuch, POSIX),
+        (Self::CommitsBytes, POSIX),
+        (Self::ForgetsOld, POSIX),
+        (Self::SwapsWrites, POSIX),
+        (Self::RenamesInTwo, POSIX),
+        (Self::MissesRenames, POSIX),
+        (Self::MissesModes, POSIX),
+        (Self::ForgivesFailures, POSIX),
+        (Self::ReordersNames, ORDERED),
+        (Self::SyncsOutOfOrder, ORDERED),
+        (Self::MissesCommits, ORDERED),
     ];
-
-    /// The way in which names become durable where it shows.
-    pub fn metadata(self) -> Metadata {
-        match self {
-            Self::ReordersNames | Self::SyncsOutOfOrder | Self::MissesCommits => Metadata::Ordered,
-            _ => Metadata::Posix,
-        }
-    }
 }
 
 /// The present bytes; those that were given back can't be read any more.
@@ -85,6 +79,14 @@ impl Contents for Store {
     }
 }
 
+/// What a file system promises of names and of data.
+pub type Promises = (Metadata, DataMode);
+pub const ORDERED: Promises = (Metadata::Ordered, DataMode::Ordered);
+pub const WRITEBACK: Promises = (Metadata::Ordered, DataMode::Writeback);
+/// All is one log.
+pub const JOURNAL: Promises = (Metadata::Ordered, DataMode::Journal);
+pub const POSIX: Promises = (Metadata::Posix, DataMode::Ordered);
+
 /// A name: its directory, itself, what it stands for.
 pub type Entry = (Ino, String, Ino);
 
@@ -94,14 +96,20 @@ const MOST_EDITS: usize = 6;
 
 pub struct Driver {
     pub pending: Pending,
+    /// Others that are told the same; then no content is given back.
+    pub twins: Vec<Pending>,
     pub history: History,
     pub store: Store,
     live: World,
     next: Ino,
+    /// What is not needed any more, by what the plug says.
+    pub free: Vec<Ino>,
+    /// Numbers that keep what was cut off.
+    pub copies: Vec<Ino>,
     begun: (ChangeMark, usize),
     /// The moment before the last change.
     last: ChangeMark,
-    pub metadata: Metadata,
+    pub promises: Promises,
     flaw: Option<Flaw>,
     held_back: Option<(Ino, u64, u64, u64, Vec<u8>)>,
 }
@@ -123,23 +131,47 @@ pub fn target() -> NodeKind {
 
 impl Driver {
     /// Over a tree that has something in it at mount time: `/a` with 5000 bytes, `/d/b` empty.
-    pub fn new(metadata: Metadata, flaw: Option<Flaw>) -> Self {
+    pub fn new(promises: Promises, flaw: Option<Flaw>) -> Self {
         let told = match flaw {
             Some(Flaw::ReordersNames | Flaw::SyncsOutOfOrder) => Metadata::Posix,
-            _ => metadata,
+            _ => promises.0,
         };
-        let pending = Pending::new(ROOT, attributes(0o755), told);
-        let begun = (pending.mark(), 0);
+        let pending = Pending::new(ROOT, attributes(0o755), told).with_data(promises.1);
+        Self::with_pendings(pending, Vec::new(), promises, flaw)
+    }
+
+    /// With a twin of each kind of metadata. They are recorded, too, so that changes of what one
+    /// of them needs no more have a number in all.
+    pub fn with_twins(metadata: Metadata) -> Self {
+        let new = |metadata| {
+            let mut pending = Pending::new(ROOT, attributes(0o755), metadata);
+            pending.record();
+            pending
+        };
+        let twins = Metadata::ALL.map(new).into();
+        Self::with_pendings(new(metadata), twins, (metadata, DataMode::Ordered), None)
+    }
+
+    fn with_pendings(
+        pending: Pending,
+        twins: Vec<Pending>,
+        promises: Promises,
+        flaw: Option<Flaw>,
+    ) -> Self {
+        let begun = (pending.current_mark(), 0);
         let last = begun.0;
         let mut driver = Self {
             pending,
+            twins,
             history: History::default(),
             store: Store::default(),
             live: World::new(),
             next: ROOT + 1,
+            free: Vec::new(),
+            copies: Vec::new(),
             begun,
             last,
-            metadata,
+            promises,
             flaw,
             held_back: None,
         };
@@ -154,9 +186,14 @@ impl Driver {
     fn adopt(&mut self, dir: Ino, name: &str, kind: NodeKind) -> Ino {
         let ino = self.number();
         let step = Step { dir, name: name.to_owned(), before: None, after: Some(ino) };
-        self.pending.adopt(place(&step), ino, kind.clone(), attributes(0o755));
+        self.tell(|it| it.adopt(place(&step), ino, kind.clone(), attributes(0o755)));
         self.did(Act::Names { steps: vec![step], made: Some(kind) }, Fate::Durable);
         ino
+    }
+
+    fn tell<T>(&mut self, tell: impl Fn(&mut Pending) -> T) -> T {
+        self.twins.iter_mut().for_each(|twin| drop(tell(twin)));
+        tell(&mut self.pending)
     }
 
     fn number(&mut self) -> Ino {
@@ -224,10 +261,10 @@ impl Driver {
     pub fn run(&mut self, command: &Command) {
         let name = |choice: usize| ["a", "b", "c", "d"][choice % 4].to_owned();
         match *command {
-            Command::Write { file, offset, length } => {
+            Command::Write { file, offset, length, direct } => {
                 let seed = self.history.acts.len();
                 let bytes = (0..length).map(|n| (seed * 37 + n / 64 + 1) as u8).collect();
-                self.write(self.file(file), offset, bytes);
+                self.write_by(self.file(file), offset, bytes, direct);
             }
             Command::Punch { file, offset, length } => self.punch(self.file(file), offset, length),
             Command::Truncate { file, size, kept } => self.truncate(self.file(file), size, kept),
@@ -259,15 +296,15 @@ impl Driver {
                 let things: Vec<Ino> = self.live.tree().into_values().collect();
                 self.chmod(things[thing % things.len()], mode);
             }
-            Command::Begin => self.begun = (self.pending.mark(), self.history.acts.len()),
+            Command::Begin => self.begun = (self.pending.current_mark(), self.history.acts.len()),
             Command::SyncFile { file, late } => self.sync_file(self.file(file), late),
             Command::FailSync { file, late } => self.fail_sync(self.file(file), late),
             Command::SyncDir { dir, late } => self.sync_dir(self.dir(dir), late),
-            Command::Commit { late } => self.commit(late),
+            Command::Commit { late, asked } => self.commit(late, asked),
             Command::Expire { file, late } => self.expire(self.file(file), late),
         }
         if self.history.pending(|act| !act.steps().is_empty()).len() > MOST_NAMES {
-            self.commit(false);
+            self.commit(false, true);
         }
         let files: Vec<Ino> = self.live.files.keys().copied().collect();
         for ino in files {
@@ -278,25 +315,43 @@ impl Driver {
     }
 
     pub fn write(&mut self, ino: Ino, offset: usize, bytes: Vec<u8>) {
-        self.last = self.pending.mark();
+        self.write_by(ino, offset, bytes, false);
+    }
+
+    /// A direct write is durable at once if nothing of the file is pending.
+    fn write_by(&mut self, ino: Ino, offset: usize, bytes: Vec<u8>, direct: bool) {
+        let from = self.pending.current_mark();
+        self.last = from;
         let file = &self.live.files[&ino];
         let size = file.len() as u64;
         let end = (offset + bytes.len()).min(file.len());
         let old = file.get(offset..end).unwrap_or_default();
-        let old = if self.flaw == Some(Flaw::ForgetsOld) { &[] } else { old };
+        let old = if self.flaw == Some(Flaw::ForgetsOld) { Vec::new() } else { old.to_vec() };
         let (at, length) = (offset as u64, bytes.len() as u64);
         if self.flaw == Some(Flaw::SwapsWrites) && self.held_back.is_none() {
-            self.held_back = Some((ino, at, length, size, old.to_vec()));
+            self.held_back = Some((ino, at, length, size, old));
         } else {
-            self.pending.write(ino, at, length, size, Before::Bytes(old));
+            self.tell(|it| it.write(ino, at, length, size, Before::Bytes(&old)));
             self.tell_held_back();
         }
-        self.did(Act::Write { ino, offset, bytes }, Fate::Pending);
+        let mut earlier = self.history.acts.iter().filter(|(act, _)| act.edits() == Some(ino));
+        // What a failed sync lost may be mended in part.
+        let is_known = self.flaw.is_none() && earlier.clone().all(|it| it.1 != Fate::Lost);
+        let clean = earlier.all(|(_, fate)| *fate == Fate::Durable);
+        let act = Act::Write { ino, offset, bytes };
+        if direct && is_known {
+            let to = self.pending.current_mark();
+            let free = self.tell(|it| it.note_direct_write(ino, from, to));
+            self.did(act, if clean { Fate::Durable } else { Fate::Pending });
+            self.give_back(&free);
+        } else {
+            self.did(act, Fate::Pending);
+        }
     }
 
     fn tell_held_back(&mut self) {
         if let Some((ino, offset, length, size, old)) = self.held_back.take() {
-            self.pending.write(ino, offset, length, size, Before::Bytes(&old));
+            self.tell(|it| it.write(ino, offset, length, size, Before::Bytes(&old)));
         }
     }
 
@@ -304,10 +359,11 @@ impl Driver {
         let file = &self.live.files[&ino];
         let end = (offset + length).min(file.len());
         if offset < end {
-            self.last = self.pending.mark();
-            let before = Before::Bytes(&file[offset..end]);
-            let size = file.len() as u64;
-            self.pending.punch(ino, offset as u64, length as u64, size, before);
+            self.last = self.pending.current_mark();
+            let (before, size) = (file[offset..end].to_vec(), file.len() as u64);
+            self.tell(|it| {
+                it.punch_hole(ino, offset as u64, length as u64, size, Before::Bytes(&before));
+            });
             self.did(Act::Write { ino, offset, bytes: vec![0; end - offset] }, Fate::Pending);
         }
     }
@@ -318,14 +374,15 @@ impl Driver {
         if old == new {
             return;
         }
-        self.last = self.pending.mark();
-        if kept && self.pending.holds(ino) {
+        self.last = self.pending.current_mark();
+        if kept && self.pending.needs_content(ino) {
             let copy = self.number();
+            self.copies.push(copy);
             self.store.0.insert(copy, file);
-            self.pending.truncate(ino, old as u64, new as u64, Before::Kept(copy));
+            self.tell(|it| it.truncate(ino, old as u64, new as u64, Before::Kept(copy)));
         } else {
             let cut_off = file.get(new..).unwrap_or_default();
-            self.pending.truncate(ino, old as u64, new as u64, Before::Bytes(cut_off));
+            self.tell(|it| it.truncate(ino, old as u64, new as u64, Before::Bytes(cut_off)));
         }
         self.did(Act::Truncate { ino, old, new }, Fate::Pending);
     }
@@ -334,10 +391,10 @@ impl Driver {
         if self.lookup(dir, name).is_some() {
             return None;
         }
-        self.last = self.pending.mark();
+        self.last = self.pending.current_mark();
         let ino = self.number();
         let step = Step { dir, name: name.to_owned(), before: None, after: Some(ino) };
-        self.pending.create(place(&step), ino, kind.clone(), attributes(0o755));
+        self.tell(|it| it.create(place(&step), ino, kind.clone(), attributes(0o755)));
         self.did(Act::Names { steps: vec![step], made: Some(kind) }, Fate::Pending);
         Some(ino)
     }
@@ -345,18 +402,18 @@ impl Driver {
     pub fn link(&mut self, ino: Ino, dir: Ino, name: &str) {
         let named = self.live.tree().values().any(|named| *named == ino);
         if named && self.lookup(dir, name).is_none() {
-            self.last = self.pending.mark();
+            self.last = self.pending.current_mark();
             let step = Step { dir, name: name.to_owned(), before: None, after: Some(ino) };
-            self.pending.link(place(&step), ino);
+            self.tell(|it| it.link(place(&step), ino));
             self.did(Act::Names { steps: vec![step], made: None }, Fate::Pending);
         }
     }
 
     pub fn remove(&mut self, (dir, name, ino): Entry) {
         if self.live.dirs.get(&ino).is_none_or(BTreeMap::is_empty) {
-            self.last = self.pending.mark();
+            self.last = self.pending.current_mark();
             let step = Step { dir, name, before: Some(ino), after: None };
-            self.pending.remove(place(&step), ino);
+            self.tell(|it| it.remove(place(&step), ino));
             self.did(Act::Names { steps: vec![step], made: None }, Fate::Pending);
         }
     }
@@ -375,14 +432,14 @@ impl Driver {
             Step { dir: from, name: old_name, before: Some(ino), after: None },
             Step { dir, name: name.to_owned(), before: replaced, after: Some(ino) },
         ];
-        self.last = self.pending.mark();
+        self.last = self.pending.current_mark();
         match self.flaw {
             Some(Flaw::MissesRenames) => {}
             Some(Flaw::RenamesInTwo) if replaced.is_none() => {
                 self.pending.link(place(&steps[1]), ino);
                 self.pending.remove(place(&steps[0]), ino);
             }
-            _ => self.pending.rename(place(&steps[0]), place(&steps[1]), ino, replaced),
+            _ => self.tell(|it| it.rename(place(&steps[0]), place(&steps[1]), ino, replaced)),
         }
         self.did(Act::Names { steps, made: None }, Fate::Pending);
     }
@@ -395,22 +452,22 @@ impl Driver {
             Step { dir: a.0, name: a.1, before: Some(a.2), after: Some(b.2) },
             Step { dir: b.0, name: b.1, before: Some(b.2), after: Some(a.2) },
         ];
-        self.last = self.pending.mark();
-        self.pending.exchange(place(&steps[0]), place(&steps[1]), a.2, b.2);
+        self.last = self.pending.current_mark();
+        self.tell(|it| it.exchange(place(&steps[0]), place(&steps[1]), a.2, b.2));
         self.did(Act::Names { steps, made: None }, Fate::Pending);
     }
 
     pub fn chmod(&mut self, ino: Ino, mode: u32) {
-        self.last = self.pending.mark();
+        self.last = self.pending.current_mark();
         if self.flaw != Some(Flaw::MissesModes) {
-            self.pending.set_attributes(ino, attributes(mode));
+            self.tell(|it| it.set_attributes(ino, attributes(mode)));
         }
         self.did(Act::Mode { ino, mode }, Fate::Pending);
     }
 
     /// From when a sync counts: for `Pending` and for the model.
     fn mark(&mut self, late: bool) -> (ChangeMark, usize) {
-        let now = (self.pending.mark(), self.history.acts.len());
+        let now = (self.pending.current_mark(), self.history.acts.len());
         let right = if late { self.begun } else { now };
         match self.flaw {
             Some(Flaw::SyncsTooMuch) => (now.0, right.1),
@@ -423,10 +480,10 @@ impl Driver {
         let (mark, before) = self.mark(late);
         let free = match self.flaw {
             Some(Flaw::ReordersNames) => self.pending.expire(ino, mark),
-            _ => self.pending.sync_file(ino, mark),
+            _ => self.tell(|it| it.sync_file(ino, mark)),
         };
         self.history.sync_bytes(ino, before);
-        if self.metadata == Metadata::Posix {
+        if self.promises.0 == Metadata::Posix {
             self.history.sync_names(before, |act| act.is_of(ino));
         }
         self.give_back(&free);
@@ -435,7 +492,7 @@ impl Driver {
     pub fn fail_sync(&mut self, ino: Ino, late: bool) {
         let (mark, before) = self.mark(late);
         if self.flaw != Some(Flaw::ForgivesFailures) {
-            self.pending.fail_sync(ino, mark);
+            self.tell(|it| it.fail_sync(ino, mark));
         }
         self.history.fail_sync(ino, before);
     }
@@ -444,9 +501,9 @@ impl Driver {
         let (mark, before) = self.mark(late);
         let free = match self.flaw {
             Some(Flaw::ReordersNames) => Vec::new(),
-            _ => self.pending.sync_dir(dir, mark),
+            _ => self.tell(|it| it.sync_dir(dir, mark)),
         };
-        if self.metadata == Metadata::Posix {
+        if self.promises.0 == Metadata::Posix {
             self.history.sync_names(before, |act| {
                 act.is_of(dir) || act.steps().iter().any(|step| step.dir == dir)
             });
@@ -454,42 +511,50 @@ impl Driver {
         self.give_back(&free);
     }
 
-    pub fn commit(&mut self, late: bool) {
+    /// Where somebody asked for it, it makes names durable on any file system.
+    pub fn commit(&mut self, late: bool, asked: bool) {
         let (mark, before) = self.mark(late);
         let mut free = match self.flaw {
             Some(Flaw::MissesCommits) => Vec::new(),
-            _ => self.pending.commit_names(mark),
+            _ if asked => self.tell(|it| it.commit_names(mark)),
+            _ => self.tell(|it| it.commit_journal(mark)),
         };
         if self.flaw == Some(Flaw::CommitsBytes) {
             for ino in self.live.files.keys() {
                 free.extend(self.pending.expire(*ino, mark));
             }
         }
-        self.history.sync_names(before, |_| true);
+        if asked || self.promises.0 == Metadata::Ordered {
+            self.history.sync_names(before, |_| true);
+        }
+        if !asked && self.promises.1 == DataMode::Journal {
+            for ino in self.live.files.keys() {
+                self.history.sync_bytes(*ino, before);
+            }
+        }
         self.give_back(&free);
     }
 
     pub fn expire(&mut self, ino: Ino, late: bool) {
         let (mark, before) = self.mark(late);
-        let free = self.pending.expire(ino, mark);
+        let free = self.tell(|it| it.expire(ino, mark));
         self.history.sync_bytes(ino, before);
         self.give_back(&free);
     }
 
     /// What is no longer needed is no longer there.
     fn give_back(&mut self, free: &[Ino]) {
-        for ino in free {
-            self.store.0.remove(ino);
+        self.free.extend(free);
+        if self.twins.is_empty() {
+            self.store.0.retain(|ino, _| !free.contains(ino));
         }
     }
 
-    /// Makes everything durable.
-    pub fn sync_all(&mut self) {
+    /// Makes everything durable but for what failed syncs lost.
+    pub fn settle(&mut self) {
         self.tell_held_back();
-        self.commit(false);
-        let files: Vec<Ino> = self.live.files.keys().copied().collect();
-        for ino in files {
-            self.expire(ino, false);
-        }
+        let free = self.tell(Pending::settle);
+        self.history.settle();
+        self.give_back(&free);
     }
 }

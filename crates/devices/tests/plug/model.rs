@@ -170,6 +170,13 @@ impl History {
         world
     }
 
+    /// The same history with another act in the place of one.
+    pub fn with_act(&self, number: usize, act: Act) -> Self {
+        let mut acts = self.acts.clone();
+        acts[number].0 = act;
+        Self { acts }
+    }
+
     /// The tree of names alone.
     pub fn tree(&self, mut included: impl FnMut(usize, Fate) -> bool) -> BTreeMap<String, Ino> {
         let mut world = World::new();
@@ -202,6 +209,13 @@ impl History {
             if number < before {
                 self.acts[number].1 = Fate::Durable;
             }
+        }
+    }
+
+    /// Makes all durable that is pending.
+    pub fn settle(&mut self) {
+        for number in self.pending(|_| true) {
+            self.acts[number].1 = Fate::Durable;
         }
     }
 

@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let target = arguments.first().ok_or("name the SVG file to write")?;
     if target == DAEMON {
-        return Ok(daemon::launched(
+        return Ok(daemon::run_launched(
             &Models::standard(),
             &mut io::stdin().lock(),
             &mut io::stdout(),
@@ -74,7 +74,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{model}: modelled {modelled:.0?}, achieved {achieved:.0?}");
         all.push(ModelSeries { name: model, modelled, achieved });
     }
-    std::fs::write(target, picture::draw(&DEPTHS, &all))?;
+    std::fs::write(target, picture::draw_picture(&DEPTHS, &all))?;
     Ok(())
 }
 
@@ -82,13 +82,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn on_disk(model: &str, files: &Path, at: &Path) -> Result<Vec<f64>, Box<dyn std::error::Error>> {
     let launcher = Launcher { program: std::env::current_exe()?, arguments: vec![DAEMON.into()] };
     let disk = Mounted::start(&launcher, &MountOptions::new(files, at, model))?;
-    let rates: io::Result<Vec<f64>> = DEPTHS.iter().map(|depth| read(at, *depth)).collect();
+    let rates: io::Result<Vec<f64>> =
+        DEPTHS.iter().map(|depth| measure_reads(at, *depth)).collect();
     disk.unmount()?;
     Ok(rates?)
 }
 
 /// Reads a second of so many threads, each with one read under way.
-fn read(at: &Path, depth: u32) -> io::Result<f64> {
+fn measure_reads(at: &Path, depth: u32) -> io::Result<f64> {
     let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
     let file = OpenOptions::new().read(true).custom_flags(direct).open(at.join("data"))?;
     let (start, count) = (Instant::now(), AtomicU64::new(0));

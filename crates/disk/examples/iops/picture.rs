@@ -26,25 +26,30 @@ const LINES: [(f64, &str); 5] =
 const LINE: f64 = 15.0;
 
 /// Draws all series.
-pub fn draw(depths: &[u32], all: &[ModelSeries]) -> String {
+pub fn draw_picture(depths: &[u32], all: &[ModelSeries]) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
          font-family=\"sans-serif\" font-size=\"12\" fill=\"#333\" role=\"img\">\n\
          <title>Random reads of 4 KiB a second over the queue depth</title>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
     );
-    put(&mut svg, format_args!("<text x=\"8\" y=\"14\">random reads of 4 KiB a second</text>"));
-    axes(&mut svg, depths);
-    let names = names(all);
+    push_svg(
+        &mut svg,
+        format_args!("<text x=\"8\" y=\"14\">random reads of 4 KiB a second</text>"),
+    );
+    draw_axes(&mut svg, depths);
+    let names = place_names(all);
     for (number, series) in all.iter().enumerate() {
         let colour = COLOURS[number % COLOURS.len()];
         let points = |rates: &[f64]| -> Vec<String> {
             let points = depths.iter().zip(rates);
-            points.map(|(depth, rate)| format!("{:.1},{:.1}", x(*depth), y(*rate))).collect()
+            points
+                .map(|(depth, rate)| format!("{:.1},{:.1}", depth_to_x(*depth), rate_to_y(*rate)))
+                .collect()
         };
         let (modelled, achieved) = (points(&series.modelled), points(&series.achieved));
         let line = if modelled.is_empty() { &achieved } else { &modelled };
-        put(
+        push_svg(
             &mut svg,
             format_args!(
                 "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\"{}/>",
@@ -54,12 +59,12 @@ pub fn draw(depths: &[u32], all: &[ModelSeries]) -> String {
         );
         for point in &achieved {
             let (x, y) = point.split_once(',').expect("two numbers");
-            put(
+            push_svg(
                 &mut svg,
                 format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"3\" fill=\"{colour}\"/>"),
             );
         }
-        put(
+        push_svg(
             &mut svg,
             format_args!(
                 "<text x=\"{}\" y=\"{:.1}\" fill=\"{colour}\">{}</text>",
@@ -73,49 +78,49 @@ pub fn draw(depths: &[u32], all: &[ModelSeries]) -> String {
     svg
 }
 
-fn put(svg: &mut String, line: std::fmt::Arguments<'_>) {
+fn push_svg(svg: &mut String, line: std::fmt::Arguments<'_>) {
     writeln!(svg, "{line}").expect("a string takes everything");
 }
 
-fn x(depth: u32) -> f64 {
+fn depth_to_x(depth: u32) -> f64 {
     PLOT[0] + (PLOT[1] - PLOT[0]) * f64::from(depth).log2() / 6.0
 }
 
-fn y(rate: f64) -> f64 {
+fn rate_to_y(rate: f64) -> f64 {
     PLOT[3] - (PLOT[3] - PLOT[2]) * (rate.log10() - DECADES.0) / (DECADES.1 - DECADES.0)
 }
 
-fn axes(svg: &mut String, depths: &[u32]) {
+fn draw_axes(svg: &mut String, depths: &[u32]) {
     for (rate, text) in LINES {
-        put(
+        push_svg(
             svg,
             format_args!(
                 "<line x1=\"{}\" x2=\"{}\" y1=\"{2:.1}\" y2=\"{2:.1}\" stroke=\"#ddd\"/>",
                 PLOT[0],
                 PLOT[1],
-                y(rate)
+                rate_to_y(rate)
             ),
         );
-        put(
+        push_svg(
             svg,
             format_args!(
                 "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>",
                 PLOT[0] - 8.0,
-                y(rate) + 4.0
+                rate_to_y(rate) + 4.0
             ),
         );
     }
     for depth in depths {
-        put(
+        push_svg(
             svg,
             format_args!(
                 "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{depth}</text>",
-                x(*depth),
+                depth_to_x(*depth),
                 PLOT[3] + 18.0
             ),
         );
     }
-    put(
+    push_svg(
         svg,
         format_args!(
             "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">reads under way; lines: by the model, \
@@ -127,8 +132,8 @@ fn axes(svg: &mut String, depths: &[u32]) {
 }
 
 /// Where the names stand: beside the ends of their lines, and not on each other.
-fn names(all: &[ModelSeries]) -> Vec<f64> {
-    let end = |series: &ModelSeries| y(*series.achieved.last().expect("a depth"));
+fn place_names(all: &[ModelSeries]) -> Vec<f64> {
+    let end = |series: &ModelSeries| rate_to_y(*series.achieved.last().expect("a depth"));
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by(|a, b| end(&all[*a]).total_cmp(&end(&all[*b])));
     let mut places = vec![0.0; all.len()];

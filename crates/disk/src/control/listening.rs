@@ -1,5 +1,3 @@
-//! The daemon's end of its control socket.
-
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::net::Shutdown;
@@ -15,20 +13,16 @@ use super::{Ask, BEAT, ControlAnswer};
 use crate::error::Error;
 use crate::patience::PATIENCE;
 
-/// How many are heard at a time. Where more come, who has connected and not asked yet has to go, the
-/// first one first; while all have asked, they wait.
+/// How many are heard at a time. If more connect, the oldest connection without a request is
+/// closed; if all have asked, the new ones wait.
 const AT_A_TIME: usize = 16;
-/// How long nobody is heard when the system has no more descriptors or threads.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Answers to whoever connects, on threads that end with the process.
 pub(crate) struct ControlListener {
-    /// Held by those who are answering.
     answering: Arc<RwLock<()>>,
 }
 
 impl ControlListener {
-    /// Listens on `socket` and answers each request by `answer`.
     pub(crate) fn start(
         socket: &Path,
         answer: impl Fn(Ask) -> ControlAnswer + Send + Sync + 'static,
@@ -45,9 +39,9 @@ impl ControlListener {
                     continue;
                 };
                 let (answer, busy) = (Arc::clone(&answer), Arc::clone(&busy));
-                // One that does not ask in order goes without an answer, and so does one for which
-                // there is no thread.
-                let hear = move || drop(converse(&stream, &seat, &*answer, &busy));
+                // A request that is cut short gets no answer, and neither does one for which there
+                // is no thread.
+                let hear = move || drop(answer_request(&stream, &seat, &*answer, &busy));
                 let _ = thread::Builder::new().spawn(hear);
             }
         };
@@ -55,22 +49,21 @@ impl ControlListener {
         Ok(Self { answering })
     }
 
-    /// Waits until those are answered who have asked; later ones are not answered as long as what
-    /// is returned is there.
-    pub(crate) fn finish(&self) -> RwLockWriteGuard<'_, ()> {
+    /// Waits for the answers to all requests so far. Later ones are not answered while the guard
+    /// lives.
+    pub(crate) fn wait_for_answers(&self) -> RwLockWriteGuard<'_, ()> {
         self.answering.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The next one who connects, with a seat.
 fn next(listener: &UnixListener, places: &Arc<ListenerSeats>) -> Option<(UnixStream, Seat)> {
     let (stream, _) = listener.accept().ok()?;
-    let seat = ListenerSeats::take(places, &stream).ok()?;
+    let seat = ListenerSeats::take_seat(places, &stream).ok()?;
     Some((stream, seat))
 }
 
-/// Hears one request and answers it. Who has connected has [`PATIENCE`] to ask, and to take the answer.
-fn converse(
+/// Hears one request and answers it. The client has [`PATIENCE`] to ask, and to take the answer.
+fn answer_request(
     mut stream: &UnixStream,
     seat: &Seat,
     answer: &(dyn Fn(Ask) -> ControlAnswer + Sync),
@@ -78,14 +71,14 @@ fn converse(
 ) -> io::Result<()> {
     wire::trusted_peer(stream)?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let line = wire::ConnectionLines::from_stream(stream).line(LONGEST_REQUEST, PATIENCE)?;
+    let line = wire::ConnectionLines::from_stream(stream).read_line(LONGEST_REQUEST, PATIENCE)?;
     seat.has_asked();
     let asked = serde_json::from_slice::<Ask>(&line);
     let leaves = matches!(asked, Ok(Ask::Unmount));
     {
         let _answering = answering.read().unwrap_or_else(PoisonError::into_inner);
         if wire::is_gone(stream) {
-            // It has been told that nothing came of it.
+            // The client was told that the request failed.
             return Ok(());
         }
         let answer = match asked {
@@ -99,13 +92,13 @@ fn converse(
             return Ok(());
         }
     }
-    // Who had it unmounted waits for the connection's end, which is this process's.
+    // A client that has the disk unmounted waits for the end of the connection, which is the end of
+    // this process.
     stream.set_read_timeout(None)?;
     io::copy(&mut { stream }, &mut io::sink()).map(drop)
 }
 
-/// Does work that may take long. An empty line now and then tells the waiting client that the work goes
-/// on.
+/// Runs work that may take long. Empty lines tell the client that it goes on.
 fn with_signs_of_life(
     mut stream: &UnixStream,
     work: impl FnOnce() -> ControlAnswer,
@@ -117,7 +110,6 @@ fn with_signs_of_life(
                 && stream.write_all(b"\n").is_ok()
             {}
         };
-        // Without a thread for it a short work goes well, too.
         let _ = thread::Builder::new().spawn_scoped(scope, beat);
         let answer = work();
         drop(done);
@@ -125,32 +117,27 @@ fn with_signs_of_life(
     })
 }
 
-/// Who is heard.
 #[derive(Default)]
 struct ListenerSeats {
-    heard: Mutex<Heard>,
+    heard: Mutex<OpenConnections>,
     left: Condvar,
 }
 
 #[derive(Default)]
-struct Heard {
-    /// How many.
+struct OpenConnections {
     count: usize,
-    /// How many there ever were.
     ever: u64,
-    /// Those who have not asked yet, by the numbers of their seats, the first one first.
+    /// Connections without a request, by seat number, the oldest first.
     silent: VecDeque<(u64, UnixStream)>,
 }
 
-/// The right to be heard, as long as this is there.
 struct Seat {
     places: Arc<ListenerSeats>,
     number: u64,
 }
 
 impl ListenerSeats {
-    /// Waits for a seat, and makes room for it.
-    fn take(places: &Arc<Self>, stream: &UnixStream) -> io::Result<Seat> {
+    fn take_seat(places: &Arc<Self>, stream: &UnixStream) -> io::Result<Seat> {
         let stream = stream.try_clone()?;
         let mut heard = places.lock();
         while heard.count >= AT_A_TIME {
@@ -166,7 +153,7 @@ impl ListenerSeats {
         Ok(Seat { places: Arc::clone(places), number })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Heard> {
+    fn lock(&self) -> MutexGuard<'_, OpenConnections> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,10 +1,8 @@
 //! What a client makes of daemons that are none.
 
 use super::*;
-use crate::last_words::CapturedStderr;
-use bakeoff_testkit::{NOBODY, PATIENCE, needs_root, wait_until};
+use bakeoff_testkit::{NOBODY, PATIENCE, needs_root};
 use std::os::unix::net::UnixListener;
-use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 
@@ -61,7 +59,7 @@ fn an_answer_that_comes_along_with_signs_of_life_is_heard() {
     for said in ["\"done\"\n", "\n\"done\"\n", "\n\n\n\"done\"\n"] {
         let place = daemon(move |mut stream| {
             wire::ConnectionLines::from_stream(&stream)
-                .line(wire::LONGEST_REQUEST, PATIENCE)
+                .read_line(wire::LONGEST_REQUEST, PATIENCE)
                 .unwrap();
             // Whoever is kept from its processor for a while finds all of it at once.
             stream.write_all(said.as_bytes()).unwrap();
@@ -69,28 +67,6 @@ fn an_answer_that_comes_along_with_signs_of_life_is_heard() {
         let control = control(&place.path().join("socket"), PATIENCE);
         control.power_off().unwrap_or_else(|error| panic!("{said:?}: {error}"));
     }
-}
-
-#[test]
-fn the_last_words_of_a_daemon_and_its_end_are_told() {
-    // It takes the request, and goes.
-    let place = daemon(|stream| {
-        wire::ConnectionLines::from_stream(&stream).line(wire::LONGEST_REQUEST, PATIENCE).unwrap();
-    });
-    let said = CapturedStderr::nothing().unwrap();
-    let mut command = Command::new("sh");
-    command.args(["-c", "echo there is no more memory >&2; kill -KILL $$"]);
-    let mut child = command.stderr(said.stderr().unwrap()).spawn().unwrap();
-    let last_words = LastWords::from_child(&child, said).unwrap();
-    let control = control(&place.path().join("socket"), PATIENCE).of_started(last_words);
-    let told = || control.power_off().unwrap_err().to_string();
-    wait_until("its end", || told().contains("has ended"));
-    let told = told();
-    child.wait().unwrap();
-    let expected = "the daemon of /m does not answer: unexpected end of file; it has ended \
-                    (signal: 9 (SIGKILL)); the last lines of its standard error:\n\
-                    there is no more memory";
-    assert_eq!(told, expected);
 }
 
 #[test]

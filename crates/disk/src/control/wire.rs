@@ -1,5 +1,5 @@
-//! The wire between a disk's daemon and who asks it: a Unix socket, lines with a limit, waits with
-//! an end, and only oneself or root at the other end.
+//! The wire between a disk's daemon and its clients: lines of limited length over a Unix socket,
+//! waits with an end, and only oneself or root at the other end.
 
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::{AsFd, AsRawFd};
@@ -7,22 +7,17 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use bakeoff_folders::trust;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
-use crate::own;
-
-/// Bytes that a request has at most: a path and a few words.
+/// A path and a few words.
 pub const LONGEST_REQUEST: usize = 64 << 10;
-/// Bytes that an answer has at most.
 pub const LONGEST_ANSWER: usize = 1 << 20;
 
-/// Connects to who listens on `socket`, and tells its process's number. Each read and write on it
-/// takes `patience` at most, and so does this.
-///
-/// # Errors
-/// Nobody listens there, or it is another user than oneself or root.
+/// Returns the other process's number, too. `patience` limits this call and each read and write.
+/// Fails if another user than oneself or root listens.
 pub fn connect(socket: &Path, patience: Duration) -> io::Result<(UnixStream, u32)> {
     let made = rustix::net::socket_with(
         AddressFamily::UNIX,
@@ -30,27 +25,23 @@ pub fn connect(socket: &Path, patience: Duration) -> io::Result<(UnixStream, u32
         SocketFlags::CLOEXEC,
         None,
     )?;
-    // Where too many wait to be heard, the one who connects waits as one who writes.
+    // If too many wait to be heard, connecting waits like a write.
     sockopt::set_socket_timeout(&made, Timeout::Send, Some(patience))?;
     sockopt::set_socket_timeout(&made, Timeout::Recv, Some(patience))?;
-    reach(socket, |path| Ok(rustix::net::connect(&made, &SocketAddrUnix::new(path)?)?))?;
+    with_socket_path(socket, |path| Ok(rustix::net::connect(&made, &SocketAddrUnix::new(path)?)?))?;
     let peer = trusted_peer(&made)?;
     Ok((made.into(), peer))
 }
 
-/// Listens on a new socket.
 pub fn listen(socket: &Path) -> io::Result<UnixListener> {
-    reach(socket, UnixListener::bind)
+    with_socket_path(socket, UnixListener::bind)
 }
 
-/// The number of the process at the other end, which is one's own or root's.
-///
-/// # Errors
-/// It is another user's.
+/// The number of the process at the other end; fails if it is not one's own or root's.
 pub fn trusted_peer(socket: impl AsFd) -> io::Result<u32> {
     let peer = sockopt::socket_peercred(socket)?;
     match peer.uid.as_raw() {
-        user if own::is_trusted(user) => Ok(peer.pid.as_raw_nonzero().get().unsigned_abs()),
+        user if trust::is_trusted(user) => Ok(peer.pid.as_raw_nonzero().get().unsigned_abs()),
         user => {
             let why = format!("user {user} is at the other end");
             Err(io::Error::new(ErrorKind::PermissionDenied, why))
@@ -58,25 +49,21 @@ pub fn trusted_peer(socket: impl AsFd) -> io::Result<u32> {
     }
 }
 
-/// The lines that come over a connection, one after the other. What has come after the end of one is
-/// kept for the next: signs of life and the answer may be read at once.
+/// The lines of a connection. Bytes after a line are kept: signs of life and the answer may arrive
+/// together.
 pub struct ConnectionLines<'a> {
     from: &'a UnixStream,
-    /// What has been read and belongs to no line yet.
     rest: Vec<u8>,
 }
 
 impl<'a> ConnectionLines<'a> {
-    /// Those of a connection that nobody else reads.
     pub fn from_stream(from: &'a UnixStream) -> Self {
         Self { from, rest: Vec::new() }
     }
 
-    /// The next one without its end, of at most `longest` bytes, which comes whole within `patience`.
-    ///
-    /// # Errors
-    /// It is longer, comes too late, or not at all ([`ErrorKind::UnexpectedEof`]).
-    pub fn line(&mut self, longest: usize, patience: Duration) -> io::Result<Vec<u8>> {
+    /// The next line without its end. Fails if it is longer or comes later than allowed;
+    /// [`ErrorKind::UnexpectedEof`] if it never comes.
+    pub fn read_line(&mut self, longest: usize, patience: Duration) -> io::Result<Vec<u8>> {
         let deadline = Instant::now() + patience;
         let mut searched = 0;
         loop {
@@ -97,7 +84,6 @@ impl<'a> ConnectionLines<'a> {
         }
     }
 
-    /// Waits for more, and takes what has come.
     fn read_on(&mut self, deadline: Instant) -> io::Result<()> {
         let mut from = self.from;
         let mut piece = [0; 4096];
@@ -121,7 +107,6 @@ impl<'a> ConnectionLines<'a> {
     }
 }
 
-/// Whether the other end has gone.
 pub fn is_gone(stream: &UnixStream) -> bool {
     let mut look = [PollFd::new(stream, PollFlags::RDHUP)];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -129,11 +114,11 @@ pub fn is_gone(stream: &UnixStream) -> bool {
     poll(&mut look, Some(&now)).is_ok() && look[0].revents().intersects(gone)
 }
 
-/// Uses a socket by way of its opened folder, since the address of a socket is short: 107 bytes.
-fn reach<T>(socket: &Path, with: impl Fn(PathBuf) -> io::Result<T>) -> io::Result<T> {
+/// Uses a socket through its opened folder: the address of a socket has only 107 bytes.
+fn with_socket_path<T>(socket: &Path, with: impl Fn(PathBuf) -> io::Result<T>) -> io::Result<T> {
     let (Some(folder), Some(name)) = (socket.parent(), socket.file_name()) else {
         return Err(ErrorKind::InvalidInput.into());
     };
-    let folder = own::folder(folder)?;
-    with(Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name))
+    let folder = trust::folder(folder)?;
+    with(Path::new("/proc/self/fd").join(folder.as_fd().as_raw_fd().to_string()).join(name))
 }

@@ -1,5 +1,3 @@
-//! What has to be so before a disk can be mounted: its folders, and FUSE.
-
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -7,29 +5,24 @@ use std::path::{Path, PathBuf};
 use bakeoff_devices::spec::Spec;
 
 use crate::error::Error;
+use crate::mount_table;
 use crate::options::MountOptions;
 use crate::registry::MountNote;
-use crate::table;
 
-/// The folders that were missing and have been made. What is empty of them goes with this.
+/// The missing folders that were made. Empty ones go when this is dropped.
 pub struct MadeFolders {
     backing: Option<PathBuf>,
     mountpoint: Option<PathBuf>,
 }
 
 impl MadeFolders {
-    /// Makes what is missing of the two folders.
-    ///
-    /// # Errors
-    /// One can't be made.
     pub fn make_missing(options: &MountOptions) -> Result<Self, Error> {
         let mut made = Self { backing: None, mountpoint: None };
-        made.backing = make(&options.backing)?;
-        made.mountpoint = make(&options.mountpoint)?;
+        made.backing = make_folder(&options.backing)?;
+        made.mountpoint = make_folder(&options.mountpoint)?;
         Ok(made)
     }
 
-    /// The files' folder stays.
     pub fn keep_backing(&mut self) {
         self.backing = None;
     }
@@ -38,14 +31,13 @@ impl MadeFolders {
 impl Drop for MadeFolders {
     fn drop(&mut self) {
         for folder in self.mountpoint.iter().chain(&self.backing) {
-            // What is in it is somebody's.
+            // A folder with contents stays.
             let _ = fs::remove_dir(folder);
         }
     }
 }
 
-/// Makes a folder; `None` where something has that name.
-fn make(folder: &Path) -> Result<Option<PathBuf>, Error> {
+fn make_folder(folder: &Path) -> Result<Option<PathBuf>, Error> {
     let made = fs::create_dir(folder).and_then(|()| std::path::absolute(folder));
     match made {
         Ok(path) => Ok(Some(path)),
@@ -56,11 +48,7 @@ fn make(folder: &Path) -> Result<Option<PathBuf>, Error> {
     }
 }
 
-/// Sees that both folders can be what they are asked to be; says where they are.
-///
-/// # Errors
-/// What is wrong with one of them.
-pub fn folders(options: &MountOptions, spec: &Spec) -> Result<MountNote, Error> {
+pub fn check_folders(options: &MountOptions, spec: &Spec) -> Result<MountNote, Error> {
     let wrong = |path: &Path, why: &dyn std::fmt::Display| {
         Error::Folder(format!("{}: {why}", path.display()))
     };
@@ -74,12 +62,13 @@ pub fn folders(options: &MountOptions, spec: &Spec) -> Result<MountNote, Error> 
     rustix::fs::access(&backing, access)
         .map_err(|error| wrong(given, &format!("you may not write there: {error}")))?;
     let given = &options.mountpoint;
-    let mountpoint = table::resolve(given).map_err(|error| wrong(given, &error))?;
-    if table::is_ours(&mountpoint) {
+    let mountpoint =
+        mount_table::resolve_mountpoint(given).map_err(|error| wrong(given, &error))?;
+    if mount_table::is_ours(&mountpoint) {
         let why = format!("a disk is mounted here: bakeoff disk unmount {}", given.display());
         return Err(wrong(given, &why));
     }
-    if let Some(other) = table::at(&mountpoint) {
+    if let Some(other) = mount_table::find_mount_at(&mountpoint) {
         let why = format!("something else ({}) is mounted here; take another folder", other.kind);
         return Err(wrong(given, &why));
     }
@@ -96,12 +85,10 @@ pub fn folders(options: &MountOptions, spec: &Spec) -> Result<MountNote, Error> 
     Ok(MountNote { pid: std::process::id(), backing, mountpoint, model: spec.to_string() })
 }
 
-/// Whether nothing is in a folder.
 pub fn is_empty(folder: &Path) -> io::Result<bool> {
     Ok(fs::read_dir(folder)?.next().is_none())
 }
 
-/// What can be done where FUSE can't be used.
 pub const MEND: &str = "on a machine of your own, load the kernel's module (modprobe fuse); in a \
                     container, start it with --device /dev/fuse --cap-add SYS_ADMIN; without root, \
                     install fusermount3 (Debian: apt-get install fuse3)";
@@ -109,10 +96,7 @@ pub const MEND: &str = "on a machine of your own, load the kernel's module (modp
 /// The number of the device /dev/fuse: Linux, `Documentation/admin-guide/devices.txt`.
 const FUSE: (u32, u32) = (10, 229);
 
-/// Sees that FUSE can be used at all, as far as that can be seen without mounting.
-///
-/// # Errors
-/// What is missing, and what brings it.
+/// Checks that FUSE can be used, as far as that can be seen without mounting.
 pub fn can_mount() -> Result<(), Error> {
     let device = Path::new("/dev/fuse");
     let opened = fs::File::options().read(true).write(true).open(device);

@@ -1,10 +1,8 @@
-//! Images that are asked for, and the folders that they are written into.
-
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use bakeoff_trust::TrustedFolder;
+use bakeoff_folders::trust::TrustedFolder;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
@@ -13,24 +11,22 @@ use super::checks::is_empty;
 use crate::control::ImageRequest;
 use crate::error::Error;
 use crate::history;
-use crate::table;
+use crate::mount_table;
 
 impl MountedDisk {
-    /// An image of a disk that is off.
-    pub(super) fn image(&self, wanted: &ImageRequest) -> Result<(), Error> {
+    pub(super) fn write_image(&self, wanted: &ImageRequest) -> Result<(), Error> {
         if !self.volume.is_off() {
             let at = self.note.mountpoint.display();
             return Err(Error::Failed(format!("the power of {at} is on: cut it first")));
         }
-        self.cut(wanted)
+        self.cut_power(wanted)
     }
 
-    /// Cuts the power, if it is on, and makes an image.
-    pub(super) fn cut(&self, wanted: &ImageRequest) -> Result<(), Error> {
+    pub(super) fn cut_power(&self, wanted: &ImageRequest) -> Result<(), Error> {
         let keep = wanted.keep.parse().map_err(Error::usage)?;
         let folder = self.image_folder(&wanted.folder)?;
         let done = match wanted.of {
-            None => self.volume.cut(keep, wanted.seed, folder.path()),
+            None => self.volume.cut_power(keep, wanted.seed, folder.path()),
             Some((moment, metadata)) => {
                 self.volume.image_of(moment, metadata, keep, wanted.seed, folder.path())
             }
@@ -44,14 +40,13 @@ impl MountedDisk {
         })
     }
 
-    /// Keeps all that was remembered.
-    pub(super) fn recorded(&self, folder: &Path) -> Result<(), Error> {
-        let wrote = self.volume.recorded().and_then(|all| history::write(&all, folder));
+    pub(super) fn save_history(&self, folder: &Path) -> Result<(), Error> {
+        let wrote = self.volume.to_recorded().and_then(|all| history::write(&all, folder));
         wrote.map_err(|error| Error::Failed(format!("{}: {error}", folder.display())))
     }
 
-    /// Makes an image, and lets the power on. What was made of one that fails is removed.
-    pub(super) fn snapshot(&self, wanted: &ImageRequest) -> Result<(), Error> {
+    /// Makes an image and leaves the power on. What was made of an image that fails is removed.
+    pub(super) fn write_snapshot(&self, wanted: &ImageRequest) -> Result<(), Error> {
         if self.volume.is_off() {
             let at = self.note.mountpoint.display();
             return Err(Error::Failed(format!(
@@ -62,9 +57,8 @@ impl MountedDisk {
         let folder = self.image_folder(&wanted.folder)?;
         self.volume.snapshot(keep, wanted.seed, folder.path()).map_err(|error| {
             let left = match error.kind() {
-                // What somebody has put there meanwhile is no image.
                 ErrorKind::DirectoryNotEmpty => "no image was made".to_owned(),
-                _ => match remove(&folder) {
+                _ => match remove_image(&folder) {
                     Ok(()) => "nothing of the image is left".to_owned(),
                     Err(error) => {
                         format!("what was written of the image can't be removed ({error})")
@@ -79,15 +73,14 @@ impl MountedDisk {
         })
     }
 
-    /// Makes the folder of a crash image, or sees that it is empty, before anything is cut. It is
-    /// this image's alone until it is dropped, and nobody else decides what is in it or where it is:
-    /// what fails is removed again.
+    /// Makes the folder of a crash image, or checks that it is empty, before anything is cut. It is
+    /// this image's alone until it is dropped: nobody else decides what is in it or where it is.
     fn image_folder(&self, image: &Path) -> Result<TrustedFolder, Error> {
         let wrong = |why: &dyn std::fmt::Display| {
             let image = image.display();
             Error::Folder(format!("{image} can't take the image: {why}"))
         };
-        let place = table::resolve(image).or_else(|_| {
+        let place = mount_table::resolve_mountpoint(image).or_else(|_| {
             let parent = image.parent().unwrap_or(Path::new("/")).canonicalize()?;
             Ok(parent.join(image.file_name().unwrap_or_default()))
         });
@@ -112,20 +105,19 @@ impl MountedDisk {
     }
 }
 
-/// A folder that nobody else decides over, made where it is not there; what it is made in is there.
-fn own_folder(path: &Path) -> bakeoff_trust::Result<TrustedFolder> {
-    match (bakeoff_trust::folder(path), path.parent().zip(path.file_name())) {
-        (Err(bakeoff_trust::Error::System { source, .. }), Some((parent, name)))
+/// A folder that nobody else controls; made if only its parent exists.
+fn own_folder(path: &Path) -> bakeoff_folders::trust::Result<TrustedFolder> {
+    match (bakeoff_folders::trust::folder(path), path.parent().zip(path.file_name())) {
+        (Err(bakeoff_folders::trust::Error::System { source, .. }), Some((parent, name)))
             if source.kind() == ErrorKind::NotFound =>
         {
-            bakeoff_trust::holder(parent)?.below(name)
+            bakeoff_folders::trust::holder(parent)?.make_below(name)
         }
         (opened, _) => opened,
     }
 }
 
-/// Removes what was written of an image, and its folder where it was made for it.
-fn remove(folder: &TrustedFolder) -> io::Result<()> {
+fn remove_image(folder: &TrustedFolder) -> io::Result<()> {
     if folder.was_made() {
         return fs::remove_dir_all(folder.path());
     }

@@ -1,21 +1,17 @@
-//! Calls that the process behind a disk makes through its own mount.
-
 use std::io;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Calls by which the round trip is measured, and those before, which are not counted.
+/// Calls to measure the round trip, and those before, which are not counted.
 pub const TRIPS: usize = 200;
 const WARM_UP: usize = 50;
 
-/// Has a thread of its own do something that waits for this very process.
+/// Runs something on a thread of its own that waits for this very process.
 ///
-/// Such a thread can't be killed before the connection ends, and that is held by the process's
-/// descriptors: so the thread gives its own up first, and must not use one that was open before.
-///
-/// # Errors
-/// What it does fails, or it can't be started.
+/// Such a thread can't be killed before the connection ends, and the process's descriptors keep
+/// that open. So the thread gives up its own descriptors first, and must not use any that was open
+/// before.
 pub fn through_the_mount<T: Send + 'static>(
     what: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
@@ -31,10 +27,6 @@ pub fn through_the_mount<T: Send + 'static>(
     thread.join().expect("a panic has ended the process")
 }
 
-/// How long calls through the mount take.
-///
-/// # Errors
-/// One of them fails.
 pub fn round_trips(mountpoint: &Path) -> io::Result<Vec<Duration>> {
     let mut trips = Vec::with_capacity(TRIPS);
     for n in 0..WARM_UP + TRIPS {

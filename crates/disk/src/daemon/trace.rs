@@ -1,18 +1,15 @@
-//! Traces that are asked for.
-
 use super::MountedDisk;
-use crate::control::TraceTo;
+use crate::control::TraceRequest;
 use crate::error::Error;
 
 impl MountedDisk {
-    /// Begins a trace, or ends it.
-    pub(super) fn trace(&self, to: Option<TraceTo>) -> Result<(), Error> {
+    pub(super) fn set_trace(&self, to: Option<TraceRequest>) -> Result<(), Error> {
         let at = self.note.mountpoint.display();
-        let Some(TraceTo { file, hold }) = to else {
+        let Some(TraceRequest { file, hold }) = to else {
             let failed = |error| Error::Failed(format!("the trace of {at}: {error}"));
             return self.volume.end_trace().map(drop).map_err(failed);
         };
-        self.on()?;
+        self.check_power()?;
         let shown = file.display();
         let wrong = |why: String| Error::Folder(format!("{shown}: {why}"));
         // With links resolved, as the folders of the disk are.

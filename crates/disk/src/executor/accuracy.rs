@@ -1,4 +1,4 @@
-//! How well the model's time is kept: modelled latency against achieved.
+//! Compares the model's latency with the achieved one.
 
 use bakeoff_devices::device::Nanos;
 use hdrhistogram::Histogram;
@@ -13,33 +13,24 @@ const LONGEST: Nanos = 3_600_000_000_000;
 const ERROR_UNITS: f64 = 1e6;
 const LARGEST_ERROR: u64 = 1_000_000_000;
 
-/// How long work took by the model and in fact, and how far the two are apart.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Accuracy {
-    /// Latencies as modelled.
     pub modelled: Quantiles,
-    /// Latencies as achieved, with the way to and from the executor.
+    /// Includes the way to and from the executor.
     pub achieved: Quantiles,
-    /// How often work took by the model [`SLOW`] or more: what the next two are about.
+    /// How much work took [`SLOW`] or more by the model: the base of the two errors.
     pub slow: u64,
     /// The median of |achieved − modelled| ÷ modelled.
     pub error_median: f64,
-    /// Its 99th percentile.
     pub error_p99: f64,
 }
 
-/// A distribution of latencies, in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Quantiles {
-    /// How many there are.
     pub count: u64,
-    /// Their mean.
     pub mean_us: f64,
-    /// Their median.
     pub p50_us: f64,
-    /// Their 99th percentile.
     pub p99_us: f64,
-    /// The longest.
     pub max_us: f64,
 }
 
@@ -56,7 +47,6 @@ impl Quantiles {
     }
 }
 
-/// Where latencies are kept.
 pub(super) struct LatencyRecord {
     modelled: Histogram<u64>,
     achieved: Histogram<u64>,
@@ -74,7 +64,7 @@ impl LatencyRecord {
         }
     }
 
-    pub(super) fn add(&mut self, modelled: Nanos, achieved: Nanos) {
+    pub(super) fn add_latency(&mut self, modelled: Nanos, achieved: Nanos) {
         self.modelled.saturating_record(modelled);
         self.achieved.saturating_record(achieved);
         if modelled >= SLOW {

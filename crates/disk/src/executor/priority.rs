@@ -2,15 +2,13 @@
 
 use std::num::NonZeroU64;
 
-/// The lowest real-time priority: before every normal thread, behind all else that is real-time.
+/// Before every normal thread, behind all else that is real-time.
 const REAL_TIME: i32 = 1;
-/// The highest priority of a normal thread.
 const NICE: i32 = -20;
 
-/// Lets the calling thread wake as exactly as it is permitted to: without timer slack, and in real
-/// time or at least before others. What is not permitted is left out; the accuracy that was
-/// reached is measured in any case.
-pub(super) fn raise() {
+/// Lets the calling thread wake as exactly as it may: without timer slack, and in real time or at
+/// least before others. What is not permitted is left out; the accuracy is measured in any case.
+pub(super) fn raise_priority() {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     // SAFETY: all zeros is a value of this plain structure.
     let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };

@@ -8,36 +8,32 @@ use std::time::{Duration, Instant};
 use bakeoff_devices::device::Nanos;
 
 use super::accuracy::{Accuracy, LatencyRecord};
-use super::schedule::{FinishedWork, Timed};
+use super::schedule::{FinishedWork, RequestTiming};
 
-/// How many threads answer. An answer takes microseconds, unless it has to wait for a lock or
-/// copies a megabyte.
+/// An answer takes microseconds, unless it waits for a lock or copies a megabyte.
 pub(super) const THREADS: usize = 3;
 
-/// By how much the lead is mended after each answer.
 const MEND: Nanos = 2_000;
-/// It is mended by twice as much for every so many answers in a row that were all late or all
-/// early, up to so many times: 250 µs that a machine becomes later or sooner take it 20 answers.
+/// The correction doubles after each such row of answers that were all late or all early, up to a
+/// limit: a machine that becomes 250 µs later or sooner needs 20 answers.
 const ROW: u32 = 4;
 const DOUBLED: u32 = 4;
-/// The lead before anything is known, for fast devices and for others: what it takes on an idle
-/// machine to wake one thread after a wait that was spun, and to wake two.
+/// The lead before anything is known, for fast devices and for others: waking one thread after a
+/// spun wait on an idle machine, and waking two.
 const FIRST_LEADS: [Nanos; 2] = [10_000, 50_000];
-/// The longest lead.
 const LONGEST_LEAD: Nanos = 400_000;
 
 pub(super) struct Replies {
     queue: Mutex<ReplyQueue>,
     more: Condvar,
     record: Mutex<LatencyRecord>,
-    /// How long before its time an answer is begun: see [`Replies::lead`].
     leads: [AtomicU64; 2],
     /// How many answers in a row were late, or, below zero, early.
     rows: [AtomicI32; 2],
 }
 
 struct ReplyQueue {
-    /// What is done, with the start of the clock by which it is measured.
+    /// Each with the start of the clock that measures it.
     waiting: VecDeque<(Instant, FinishedWork)>,
     open: bool,
 }
@@ -53,8 +49,11 @@ impl Replies {
         }
     }
 
-    /// Takes over who is to be told.
-    pub(super) fn add(&self, start: Instant, done: impl ExactSizeIterator<Item = FinishedWork>) {
+    pub(super) fn add_finished(
+        &self,
+        start: Instant,
+        done: impl ExactSizeIterator<Item = FinishedWork>,
+    ) {
         let many = done.len();
         if many == 0 {
             return;
@@ -67,13 +66,12 @@ impl Replies {
         }
     }
 
-    /// Answers until [`Replies::stop`], and then those that are left.
-    pub(super) fn work(&self) {
+    pub(super) fn run_answers(&self) {
         let mut queue = self.queue.lock().expect("nobody panics with it");
         loop {
             if let Some((start, done)) = queue.waiting.pop_front() {
                 drop(queue);
-                self.answer(start, done);
+                self.answer_work(start, done);
                 queue = self.queue.lock().expect("nobody panics with it");
             } else if queue.open {
                 queue = self.more.wait(queue).expect("nobody panics with it");
@@ -83,37 +81,34 @@ impl Replies {
         }
     }
 
-    /// Tells who waits, on this thread; `start` is the start of the clock by which it is measured.
-    pub(super) fn answer(&self, start: Instant, done: FinishedWork) {
+    pub(super) fn answer_work(&self, start: Instant, done: FinishedWork) {
         (done.then)();
         if let Some(timed) = done.timed {
-            self.learn(&timed, start.elapsed());
+            self.learn_lead(&timed, start.elapsed());
         }
     }
 
-    /// How long before its time an answer has to be begun, so that as many answers are early as late: a
+    /// How long before its time an answer is begun, so that as many answers are early as late: a
     /// sleeping thread takes tens of microseconds to wake.
     pub(super) fn lead(&self, fast: bool) -> Nanos {
         self.leads[usize::from(!fast)].load(Ordering::Relaxed)
     }
 
-    /// Keeps how long work took whose answer ended at `now`, and mends the lead by it.
-    pub(super) fn learn(&self, timed: &Timed, now: Duration) {
-        let achieved = timed.achieved(now);
-        self.record.lock().expect("nobody panics with it").add(timed.modelled, achieved);
+    pub(super) fn learn_lead(&self, timed: &RequestTiming, now: Duration) {
+        let achieved = timed.achieved_latency(now);
+        self.record.lock().expect("nobody panics with it").add_latency(timed.modelled, achieved);
         // The lead by which it was answered: fast and slow work may take turns.
         let lead = self.lead(timed.precisely);
         if timed.could_be_kept(lead) {
             let way = usize::from(!timed.precisely);
             let row = self.rows[way].load(Ordering::Relaxed);
-            let (row, mended) = mended(row, lead, achieved > timed.modelled);
+            let (row, mended) = correct_lead(row, lead, achieved > timed.modelled);
             // Two that learn at the same time lose a lesson; there are more to come.
             self.rows[way].store(row, Ordering::Relaxed);
             self.leads[way].store(mended, Ordering::Relaxed);
         }
     }
 
-    /// Lets the threads end once everybody is told.
     pub(super) fn stop(&self) {
         self.queue.lock().expect("nobody panics with it").open = false;
         self.more.notify_all();
@@ -124,8 +119,7 @@ impl Replies {
     }
 }
 
-/// The row of answers and the lead after one more answer that was late or early.
-fn mended(row: i32, lead: Nanos, late: bool) -> (i32, Nanos) {
+fn correct_lead(row: i32, lead: Nanos, late: bool) -> (i32, Nanos) {
     let step = MEND << (row.unsigned_abs() / ROW).min(DOUBLED);
     match (late, row > 0) {
         (true, true) => (row.saturating_add(1), (lead + step).min(LONGEST_LEAD)),
@@ -144,7 +138,7 @@ mod tests {
         let (mut row, mut lead) = (0, FIRST_LEADS[1]);
         for late in [300_000, 100_000, 250_000] {
             let answer = |_| {
-                (row, lead) = mended(row, lead, late > lead);
+                (row, lead) = correct_lead(row, lead, late > lead);
                 lead
             };
             let leads: Vec<Nanos> = (0..60).map(answer).collect();
@@ -158,9 +152,9 @@ mod tests {
     fn a_lead_stays_within_its_bounds() {
         let (mut row, mut lead) = (0, 0);
         for late in [false, true, false] {
-            (0..200).for_each(|_| (row, lead) = mended(row, lead, late));
+            (0..200).for_each(|_| (row, lead) = correct_lead(row, lead, late));
             assert_eq!(lead, if late { LONGEST_LEAD } else { 0 });
         }
-        assert_eq!(mended(i32::MAX, 0, true).0, i32::MAX);
+        assert_eq!(correct_lead(i32::MAX, 0, true).0, i32::MAX);
     }
 }

@@ -1,5 +1,3 @@
-//! Work in flight on a device, in virtual time that follows real time.
-
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 use std::vec;
@@ -11,90 +9,73 @@ use bakeoff_devices::station::{Station, StationCounts};
 
 use super::WorkCallback;
 
-/// A device that answers within this time is fast: worth the processor time of a precise wait.
+/// A device that answers within this time is worth the processor time of a precise wait.
 const FAST: Nanos = 1_000_000;
 
 pub(super) struct Schedule {
     station: Station,
-    /// Whether the device moves.
     timing: bool,
-    /// Real time that had passed when the device last stood still, and for how long it did in all.
+    /// Real time that had passed when the device last stood still, and how long it stood in all.
     stopped: Nanos,
     idle: Nanos,
-    /// The last moment that the device was told. It is ahead of the present by up to `way + lead`
-    /// when answers were sent ahead of time.
+    /// The last moment given to the device. It is up to `way + lead` ahead of the present if
+    /// answers were sent early.
     device_now: Nanos,
     /// Half of the time that a request and its answer are on their way.
     way: Nanos,
-    /// How long before an answer is to be given its making begins.
     lead: Nanos,
     jobs: HashMap<u64, ScheduledJob>,
-    /// The numbers that work has of its own, and is waited for by, as long as it is in flight.
+    /// The numbers of work in flight that other work may wait for.
     under_way: HashSet<u64>,
-    /// Jobs that wait for such work.
     held: HashMap<u64, Vec<(u64, ScheduledJob)>>,
-    /// Which job a request belongs to.
     owners: HashMap<u64, u64>,
     next_id: u64,
     completions: Vec<Completion>,
     done: Vec<FinishedWork>,
-    /// Whether the last work was.
     fast: bool,
-    /// Whether the present moment was waited for as that of a fast device.
     precisely: bool,
 }
 
-/// Work in flight.
 struct ScheduledJob {
     steps: vec::IntoIter<Vec<DeviceRequest>>,
-    /// How many steps there were, and what has to be waited for before which of them.
+    /// The number of its steps, and what must be waited for before which of them.
     all: usize,
     waits: Vec<(usize, u64)>,
-    /// Its number for those that wait for it.
     work: u64,
-    /// Requests of the present step that are not done.
     open: usize,
-    /// When it came, in the device's time.
     arrived: Nanos,
-    /// When it came, in real time.
     came: Nanos,
     then: WorkCallback,
     quick: bool,
 }
 
-/// Work that is done.
 pub(super) struct FinishedWork {
     pub(super) then: WorkCallback,
-    /// Whether the answer waits for nobody.
     quick: bool,
-    /// Nothing for work that was let go before the model had it done.
-    pub(super) timed: Option<Timed>,
+    /// `None` for work that was let go before the model had it done.
+    pub(super) timed: Option<RequestTiming>,
 }
 
-/// How long work took by the model, and when it began in fact.
-pub(super) struct Timed {
+pub(super) struct RequestTiming {
     pub(super) modelled: Nanos,
     came: Nanos,
     way: Nanos,
-    /// Whether its end was waited for as that of a fast device's.
     pub(super) precisely: bool,
 }
 
-impl Timed {
-    /// How long it took for who waits, if its answer ended at `now`.
-    pub(super) fn achieved(&self, now: Duration) -> Nanos {
+impl RequestTiming {
+    /// The caller's waiting time, if its answer ended at `now`.
+    pub(super) fn achieved_latency(&self, now: Duration) -> Nanos {
         let now = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
         now.saturating_sub(self.came) + 2 * self.way
     }
 
-    /// Whether it could have been answered in time: there was time for the way and the lead.
     pub(super) fn could_be_kept(&self, lead: Nanos) -> bool {
         self.modelled > 2 * self.way + lead
     }
 }
 
 impl ScheduledJob {
-    /// Work in flight that the next step has to wait for.
     fn must_wait(&mut self, under_way: &HashSet<u64>) -> Option<u64> {
         let next = self.all - self.steps.len();
         self.waits.retain(|(_, other)| under_way.contains(other));
@@ -124,23 +105,22 @@ impl Schedule {
         }
     }
 
-    /// The device's time at a moment of real time.
     fn device_time(&self, now: Nanos) -> Nanos {
         let now = if self.timing { now } else { self.stopped };
         now.saturating_sub(self.idle)
     }
 
-    /// Takes in work that came at this moment and is not empty; `quick` says that its answer waits for nobody.
-    pub(super) fn submit(
+    /// `work` is not empty; `quick` says that its answer waits for nobody.
+    pub(super) fn submit_work(
         &mut self,
         came: Nanos,
         work: DeviceWork,
         then: WorkCallback,
         quick: bool,
     ) {
-        // It set out a little before; but what the device did since is decided.
+        // It was sent a little earlier, but the device's steps since then are decided.
         let sent = self.device_time(came).saturating_sub(self.way);
-        self.advance(sent);
+        self.advance_until(sent);
         let sent = sent.max(self.device_now);
         self.device_now = sent;
         let DeviceWork { steps, waits, ticket } = work;
@@ -152,8 +132,8 @@ impl Schedule {
         self.go_on(self.next_id, job, sent);
     }
 
-    /// Submits the next step of a job at a moment of the device's time, or ends it; or lets it wait
-    /// for other work.
+    /// Submits the next step of a job at a moment of the device's time, or ends the job, or lets it
+    /// wait for other work.
     fn go_on(&mut self, number: u64, mut job: ScheduledJob, at: Nanos) {
         if let Some(other) = job.must_wait(&self.under_way) {
             self.held.entry(other).or_default().push((number, job));
@@ -163,7 +143,7 @@ impl Schedule {
             let modelled = at - job.arrived;
             self.fast = modelled < FAST;
             let (way, precisely) = (self.way, self.precisely);
-            let timed = Timed { modelled, came: job.came, way, precisely };
+            let timed = RequestTiming { modelled, came: job.came, way, precisely };
             self.done.push(FinishedWork { then: job.then, quick: job.quick, timed: Some(timed) });
             self.under_way.remove(&job.work);
             for (number, held) in self.held.remove(&job.work).unwrap_or_default() {
@@ -183,39 +163,37 @@ impl Schedule {
         }
     }
 
-    /// Lets the device do what has to be answered by `now`, or so soon that it takes `lead`.
+    /// Lets the device do what has to be answered by `now`, or within `lead` after it.
     pub(super) fn catch_up(&mut self, now: Nanos, lead: Nanos) {
         (self.lead, self.precisely) = (lead, self.fast);
         if self.timing {
-            self.advance(self.device_time(now) + self.way + lead);
+            self.advance_until(self.device_time(now) + self.way + lead);
         }
     }
 
-    /// Lets the device's time pass until `until`, event by event, since the end of one step is the
-    /// beginning of the next.
-    fn advance(&mut self, until: Nanos) {
+    /// Event by event, since the end of one step is the beginning of the next.
+    fn advance_until(&mut self, until: Nanos) {
         while let Some(event) = self.station.next_event().filter(|event| *event <= until) {
             let event = event.max(self.device_now);
             self.device_now = event;
             let mut completions = std::mem::take(&mut self.completions);
             self.station.advance(event, &mut completions);
             for completion in completions.drain(..) {
-                self.complete(completion);
+                self.complete_request(completion);
             }
             self.completions = completions;
         }
     }
 
-    /// Lets the device's time pass until the present; says when that is.
-    fn arrive(&mut self, now: Nanos) -> Nanos {
+    fn advance_to_now(&mut self, now: Nanos) -> Nanos {
         let present = self.device_time(now);
-        self.advance(present);
+        self.advance_until(present);
         self.device_now = self.device_now.max(present);
         self.device_now
     }
 
-    fn complete(&mut self, completion: Completion) {
-        // Nobody waits for requests that were in flight when the timing was turned off.
+    fn complete_request(&mut self, completion: Completion) {
+        // Requests that were in flight when the timing went off have no caller.
         let Some(number) = self.owners.remove(&completion.id) else { return };
         let Some(job) = self.jobs.get_mut(&number) else { return };
         job.open -= 1;
@@ -225,18 +203,18 @@ impl Schedule {
         }
     }
 
-    /// When the device has to be looked at next, in real time; never while it stands still.
+    /// In real time; never while the device stands still.
     pub(super) fn next_event(&self) -> Option<Nanos> {
         let event = self.station.next_event().filter(|_| self.timing)?;
         Some((event + self.idle).saturating_sub(self.way + self.lead))
     }
 
-    /// What has been done since it was last asked.
-    pub(super) fn done(&mut self) -> vec::Drain<'_, FinishedWork> {
+    pub(super) fn take_done(&mut self) -> vec::Drain<'_, FinishedWork> {
         self.done.drain(..)
     }
 
-    /// Of what has been done on a fast device, so many at most whose answers wait for nobody: the first.
+    /// The first finished work of a fast device, at most `most`, as long as answers wait for
+    /// nobody.
     pub(super) fn quickly_done(&mut self, most: usize) -> Vec<FinishedWork> {
         if !self.fast {
             return Vec::new();
@@ -244,21 +222,19 @@ impl Schedule {
         self.done.extract_if(.., |done| done.quick).take(most).collect()
     }
 
-    /// How many wait for work.
-    pub(super) fn waiting(&self) -> usize {
+    pub(super) fn waiting_count(&self) -> usize {
         self.jobs.len()
     }
 
-    /// Whether the last work took less time than a wait can be trusted to the system.
-    pub(super) fn fast(&self) -> bool {
+    pub(super) fn is_fast(&self) -> bool {
         self.fast
     }
 
-    /// Lets the device move from `now` on, or stand still; then all work in flight is done.
+    /// When the device stops, all work in flight is done.
     pub(super) fn set_timing(&mut self, now: Nanos, on: bool) {
         match (self.timing, on) {
             (true, false) => {
-                self.arrive(now);
+                self.advance_to_now(now);
                 self.stopped = now;
             }
             (false, true) => self.idle += now - self.stopped,
@@ -280,7 +256,7 @@ impl Schedule {
     }
 
     pub(super) fn set_neighbours(&mut self, now: Nanos, level: NeighbourLevel) {
-        let now = self.arrive(now);
+        let now = self.advance_to_now(now);
         self.station.set_neighbours(now, level);
     }
 
@@ -293,7 +269,7 @@ impl Schedule {
     }
 
     pub(super) fn counts(&mut self, now: Nanos) -> StationCounts {
-        let now = self.arrive(now);
+        let now = self.advance_to_now(now);
         self.station.counts(now)
     }
 }
@@ -310,13 +286,13 @@ mod tests {
     fn writing_back(bytes: u64) -> (Ext4, Schedule) {
         let options = Ext4MountOptions { dirty_background: MIB, ..Ext4MountOptions::default() };
         let mut ext4 = Ext4::new(options);
-        (1..=2).for_each(|file| ext4.adopt(file, 64 * MIB));
+        (1..=2).for_each(|file| ext4.adopt_file(file, 64 * MIB));
         let device = Models::standard().parse("hdd-7200").expect("there is one").build(1);
         let mut schedule = Schedule::new(Station::new(device, 1), true);
         schedule.set_span(ext4.span());
         ext4.write(0, 1, 0, bytes, Mode::Buffered, None);
         let background = ext4.tick(1).expect("there are too many dirty pages");
-        schedule.submit(1, background.work, Box::new(|| ()), false);
+        schedule.submit_work(1, background.work, Box::new(|| ()), false);
         (ext4, schedule)
     }
 
@@ -325,9 +301,9 @@ mod tests {
         let mut ends = Vec::new();
         while let Some(event) = schedule.next_event() {
             schedule.catch_up(event, 0);
-            ends.extend(schedule.done().map(|_| event));
+            ends.extend(schedule.take_done().map(|_| event));
         }
-        assert_eq!(schedule.waiting(), 0);
+        assert_eq!(schedule.waiting_count(), 0);
         ends
     }
 
@@ -338,15 +314,15 @@ mod tests {
         assert!(written > 200_000_000, "32 MiB take {written} ns");
 
         let (mut ext4, mut schedule) = writing_back(32 * MIB);
-        let work = ext4.sync(2, 1, SyncScope::All);
-        schedule.submit(2, work, Box::new(|| ()), false);
+        let work = ext4.sync_file(2, 1, SyncScope::All);
+        schedule.submit_work(2, work, Box::new(|| ()), false);
         let both = ends(&mut schedule);
         assert_eq!(both.len(), 2);
         assert!(both[0] >= written && both[1] >= both[0], "{both:?}, written at {written}");
 
         let (mut ext4, mut schedule) = writing_back(32 * MIB);
-        let work = ext4.sync(2, 2, SyncScope::Data);
-        schedule.submit(2, work, Box::new(|| ()), false);
+        let work = ext4.sync_file(2, 2, SyncScope::Data);
+        schedule.submit_work(2, work, Box::new(|| ()), false);
         let first = ends(&mut schedule)[0];
         assert!(first < written / 2, "{first} of {written}");
     }
@@ -355,14 +331,14 @@ mod tests {
     fn nobody_waits_any_more_when_the_timing_is_turned_off() {
         let (mut ext4, mut schedule) = writing_back(32 * MIB);
         for now in 2..6 {
-            let work = ext4.sync(now, 1, SyncScope::All);
-            schedule.submit(now, work, Box::new(|| ()), false);
+            let work = ext4.sync_file(now, 1, SyncScope::All);
+            schedule.submit_work(now, work, Box::new(|| ()), false);
         }
         schedule.set_timing(6, false);
-        assert_eq!((schedule.done().count(), schedule.waiting()), (5, 0));
+        assert_eq!((schedule.take_done().count(), schedule.waiting_count()), (5, 0));
         schedule.set_timing(7, true);
-        let work = ext4.sync(7, 1, SyncScope::All);
-        schedule.submit(7, work, Box::new(|| ()), false);
+        let work = ext4.sync_file(7, 1, SyncScope::All);
+        schedule.submit_work(7, work, Box::new(|| ()), false);
         assert_eq!(ends(&mut schedule).len(), 1);
     }
 }

@@ -1,5 +1,3 @@
-//! The calls of the kernel, and what the volume makes of each.
-
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
@@ -14,33 +12,31 @@ use fuser::{
 };
 use rustix::fs::{FallocateFlags, SeekFrom, XattrFlags};
 
-use super::convert::{self, access, attributes, errno, kind, mode, moment, ownership};
-use super::replies::{GENERATION, VALID, enter, finish, tell};
+use super::convert::{
+    self, to_access, to_errno, to_file_attr, to_file_time, to_file_type, to_mode, to_owner,
+};
+use super::replies::{GENERATION, VALID, reply_done, reply_entry, reply_xattr};
 use crate::volume::{AttributeChanges, Volume};
 
-/// Bytes of the largest read or write.
 const LARGEST: u32 = 1 << 20;
 
-/// How many reads and writes that nobody waits for one by one (`io_submit`, readahead) the kernel
-/// sends before it holds back.
+/// How many reads and writes the kernel sends before it holds back, if no caller waits for each
+/// (`io_submit`, readahead).
 const MOST_IN_BACKGROUND: u16 = 4096;
 
-/// Calls of the kernel, as calls of a volume.
 pub struct Adapter {
-    /// The volume.
     pub volume: Arc<Volume>,
 }
 
 impl Adapter {
-    fn opened(&self, ino: u64, flags: i32) -> Result<FopenFlags, rustix::io::Errno> {
-        let mode = mode(flags);
-        let opened = self.volume.open_file(ino, mode, writes(flags))?;
+    fn open_with_flags(&self, ino: u64, flags: i32) -> Result<FopenFlags, rustix::io::Errno> {
+        let mode = to_mode(flags);
+        let opened = self.volume.open_file(ino, mode, is_for_writing(flags))?;
         Ok(convert::open_flags(mode, opened))
     }
 }
 
-/// Whether a file is open for writing.
-fn writes(flags: i32) -> bool {
+fn is_for_writing(flags: i32) -> bool {
     OpenFlags(flags).acc_mode() != OpenAccMode::O_RDONLY
 }
 
@@ -58,7 +54,7 @@ impl Filesystem for Adapter {
             InitFlags::FUSE_HANDLE_KILLPRIV_V2,
         ];
         for flag in wanted {
-            // What an older kernel does not know, it does without.
+            // An older kernel does without the flags that it doesn't know.
             let _ = config.add_capabilities(flag);
         }
         let _ = config.set_max_write(LARGEST);
@@ -69,11 +65,11 @@ impl Filesystem for Adapter {
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         match self.volume.lookup(parent.0, name) {
-            // That there is nothing is worth remembering, too.
+            // Remember also that the name does not exist.
             Err(rustix::io::Errno::NOENT) => {
-                reply.entry(&VALID, &convert::nothing(), GENERATION);
+                reply.entry(&VALID, &convert::negative_attributes(), GENERATION);
             }
-            found => enter(found, reply),
+            found => reply_entry(found, reply),
         }
     }
 
@@ -83,8 +79,8 @@ impl Filesystem for Adapter {
 
     fn getattr(&self, _: &Request, node: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         match self.volume.getattr(node.0) {
-            Ok(stat) => reply.attr(&VALID, &attributes(&stat)),
-            Err(error) => reply.error(errno(error)),
+            Ok(stat) => reply.attr(&VALID, &to_file_attr(&stat)),
+            Err(error) => reply.error(to_errno(error)),
         }
     }
 
@@ -106,18 +102,18 @@ impl Filesystem for Adapter {
         _: Option<BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        let (accessed, modified) = (accessed.map(moment), modified.map(moment));
+        let (accessed, modified) = (accessed.map(to_file_time), modified.map(to_file_time));
         let changes = AttributeChanges { mode, uid, gid, size, accessed, modified };
         match self.volume.setattr(node.0, &changes) {
-            Ok(stat) => reply.attr(&VALID, &attributes(&stat)),
-            Err(error) => reply.error(errno(error)),
+            Ok(stat) => reply.attr(&VALID, &to_file_attr(&stat)),
+            Err(error) => reply.error(to_errno(error)),
         }
     }
 
     fn readlink(&self, _: &Request, node: INodeNo, reply: ReplyData) {
         match self.volume.readlink(node.0) {
             Ok(target) => reply.data(target.as_encoded_bytes()),
-            Err(error) => reply.error(errno(error)),
+            Err(error) => reply.error(to_errno(error)),
         }
     }
 
@@ -131,8 +127,8 @@ impl Filesystem for Adapter {
         device: u32,
         reply: ReplyEntry,
     ) {
-        let (parent, who) = (parent.0, ownership(request));
-        enter(self.volume.mknod(parent, name, mode, device.into(), who), reply);
+        let (parent, who) = (parent.0, to_owner(request));
+        reply_entry(self.volume.mknod(parent, name, mode, device.into(), who), reply);
     }
 
     fn mkdir(
@@ -144,15 +140,15 @@ impl Filesystem for Adapter {
         _: u32,
         reply: ReplyEntry,
     ) {
-        enter(self.volume.mkdir(parent.0, name, mode, ownership(request)), reply);
+        reply_entry(self.volume.mkdir(parent.0, name, mode, to_owner(request)), reply);
     }
 
     fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        finish(self.volume.unlink(parent.0, name), reply);
+        reply_done(self.volume.unlink(parent.0, name), reply);
     }
 
     fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        finish(self.volume.rmdir(parent.0, name), reply);
+        reply_done(self.volume.rmdir(parent.0, name), reply);
     }
 
     fn symlink(
@@ -163,7 +159,7 @@ impl Filesystem for Adapter {
         target: &Path,
         reply: ReplyEntry,
     ) {
-        enter(self.volume.symlink(parent.0, name, target, ownership(request)), reply);
+        reply_entry(self.volume.symlink(parent.0, name, target, to_owner(request)), reply);
     }
 
     fn rename(
@@ -178,17 +174,17 @@ impl Filesystem for Adapter {
     ) {
         let flags = rustix::fs::RenameFlags::from_bits_retain(flags.bits());
         let (from, to) = (parent.0, new_parent.0);
-        finish(self.volume.rename(from, name, to, new_name, flags), reply);
+        reply_done(self.volume.rename(from, name, to, new_name, flags), reply);
     }
 
     fn link(&self, _: &Request, node: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        enter(self.volume.link(node.0, parent.0, name), reply);
+        reply_entry(self.volume.link(node.0, parent.0, name), reply);
     }
 
     fn open(&self, _: &Request, node: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        match self.opened(node.0, flags.0) {
+        match self.open_with_flags(node.0, flags.0) {
             Ok(flags) => reply.opened(FileHandle(0), flags),
-            Err(error) => reply.error(errno(error)),
+            Err(error) => reply.error(to_errno(error)),
         }
     }
 
@@ -202,14 +198,14 @@ impl Filesystem for Adapter {
         flags: i32,
         reply: ReplyCreate,
     ) {
-        let made = self.volume.create(parent.0, name, mode, ownership(request));
-        let opened = made.and_then(|stat| Ok((stat, self.opened(stat.st_ino, flags)?)));
+        let made = self.volume.create(parent.0, name, mode, to_owner(request));
+        let opened = made.and_then(|stat| Ok((stat, self.open_with_flags(stat.st_ino, flags)?)));
         match opened {
             Ok((stat, flags)) => {
-                let attributes = attributes(&stat);
+                let attributes = to_file_attr(&stat);
                 reply.created(&VALID, &attributes, GENERATION, FileHandle(0), flags);
             }
-            Err(error) => reply.error(errno(error)),
+            Err(error) => reply.error(to_errno(error)),
         }
     }
 
@@ -224,10 +220,10 @@ impl Filesystem for Adapter {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let access = access(flags, WriteFlags::empty());
+        let access = to_access(flags, WriteFlags::empty());
         self.volume.read(node.0, offset, size as usize, access, move |read| match read {
             Ok(data) => reply.data(data),
-            Err(error) => reply.error(errno(error)),
+            Err(error) => reply.error(to_errno(error)),
         });
     }
 
@@ -243,21 +239,21 @@ impl Filesystem for Adapter {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        let access = access(flags, write_flags);
+        let access = to_access(flags, write_flags);
         self.volume.write(node.0, offset, data, access, move |written| match written {
             Ok(count) => reply.written(count as u32),
-            Err(error) => reply.error(errno(error)),
+            Err(error) => reply.error(to_errno(error)),
         });
     }
 
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
-        // Closing writes nothing that has not been written.
+        // Nothing is left to write when a file is closed.
         reply.ok();
     }
 
     fn fsync(&self, _: &Request, node: INodeNo, _: FileHandle, data: bool, reply: ReplyEmpty) {
         let sync = if data { SyncScope::Data } else { SyncScope::All };
-        self.volume.fsync(node.0, sync, move |done| finish(done, reply));
+        self.volume.fsync(node.0, sync, move |done| reply_done(done, reply));
     }
 
     fn release(
@@ -270,7 +266,7 @@ impl Filesystem for Adapter {
         _: bool,
         reply: ReplyEmpty,
     ) {
-        if writes(flags.0) {
+        if is_for_writing(flags.0) {
             self.volume.close_file(node.0);
         }
         reply.ok();
@@ -279,7 +275,7 @@ impl Filesystem for Adapter {
     fn opendir(&self, _: &Request, node: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         match self.volume.opendir(node.0) {
             Ok(listing) => reply.opened(FileHandle(listing), FopenFlags::empty()),
-            Err(error) => reply.error(errno(error)),
+            Err(error) => reply.error(to_errno(error)),
         }
     }
 
@@ -292,11 +288,11 @@ impl Filesystem for Adapter {
         mut reply: ReplyDirectory,
     ) {
         let done = self.volume.readdir(handle.0, offset, |entry| {
-            !reply.add(INodeNo(entry.ino), entry.next, kind(entry.kind), entry.name)
+            !reply.add(INodeNo(entry.ino), entry.next, to_file_type(entry.kind), entry.name)
         });
         match done {
             Ok(()) => reply.ok(),
-            Err(error) => reply.error(errno(error)),
+            Err(error) => reply.error(to_errno(error)),
         }
     }
 
@@ -310,10 +306,10 @@ impl Filesystem for Adapter {
     ) {
         let volume = &self.volume;
         let done = volume.readdir(handle.0, offset, |entry| {
-            // The kernel holds an entry only if it is told what it is; never these two.
+            // The kernel holds entries whose attributes it gets, but never these two.
             let known = entry.name != "." && entry.name != "..";
-            let stat = if known { volume.entry(handle.0, entry.name) } else { None };
-            let told = stat.as_ref().map_or_else(|| convert::unknown(entry), attributes);
+            let stat = if known { volume.hold_entry(handle.0, entry.name) } else { None };
+            let told = stat.as_ref().map_or_else(|| convert::entry_attributes(entry), to_file_attr);
             let node = stat.map_or(INodeNo(0), |stat| INodeNo(stat.st_ino));
             let full = reply.add(node, entry.next, entry.name, &VALID, &told, GENERATION);
             if full && node.0 != 0 {
@@ -323,7 +319,7 @@ impl Filesystem for Adapter {
         });
         match done {
             Ok(()) => reply.ok(),
-            Err(error) => reply.error(errno(error)),
+            Err(error) => reply.error(to_errno(error)),
         }
     }
 
@@ -340,7 +336,7 @@ impl Filesystem for Adapter {
     }
 
     fn fsyncdir(&self, _: &Request, node: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        self.volume.fsyncdir(node.0, move |done| finish(done, reply));
+        self.volume.fsyncdir(node.0, move |done| reply_done(done, reply));
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
@@ -355,7 +351,7 @@ impl Filesystem for Adapter {
                 s.f_namemax as u32,
                 s.f_frsize as u32,
             ),
-            Err(error) => reply.error(errno(error)),
+            Err(error) => reply.error(to_errno(error)),
         }
     }
 
@@ -370,19 +366,19 @@ impl Filesystem for Adapter {
         reply: ReplyEmpty,
     ) {
         let flags = XattrFlags::from_bits_retain(flags as u32);
-        finish(self.volume.setxattr(node.0, name, value, flags), reply);
+        reply_done(self.volume.setxattr(node.0, name, value, flags), reply);
     }
 
     fn getxattr(&self, _: &Request, node: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
-        tell(size, reply, |buffer| self.volume.getxattr(node.0, name, buffer));
+        reply_xattr(size, reply, |buffer| self.volume.getxattr(node.0, name, buffer));
     }
 
     fn listxattr(&self, _: &Request, node: INodeNo, size: u32, reply: ReplyXattr) {
-        tell(size, reply, |buffer| self.volume.listxattr(node.0, buffer));
+        reply_xattr(size, reply, |buffer| self.volume.listxattr(node.0, buffer));
     }
 
     fn removexattr(&self, _: &Request, node: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        finish(self.volume.removexattr(node.0, name), reply);
+        reply_done(self.volume.removexattr(node.0, name), reply);
     }
 
     fn fallocate(
@@ -396,7 +392,7 @@ impl Filesystem for Adapter {
         reply: ReplyEmpty,
     ) {
         let flags = FallocateFlags::from_bits_retain(mode as u32);
-        finish(self.volume.fallocate(node.0, offset, length, flags), reply);
+        reply_done(self.volume.fallocate(node.0, offset, length, flags), reply);
     }
 
     fn lseek(
@@ -408,10 +404,10 @@ impl Filesystem for Adapter {
         whence: i32,
         reply: ReplyLseek,
     ) {
-        let to = convert::seek(offset, whence).unwrap_or(SeekFrom::End(0));
+        let to = convert::to_seek(offset, whence).unwrap_or(SeekFrom::End(0));
         match self.volume.seek(node.0, to) {
             Ok(offset) => reply.offset(offset as i64),
-            Err(error) => reply.error(errno(error)),
+            Err(error) => reply.error(to_errno(error)),
         }
     }
 

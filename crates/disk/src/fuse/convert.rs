@@ -1,5 +1,3 @@
-//! Converts FUSE's types to a volume's, and back.
-
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bakeoff_devices::ext4::{Mode, SyncScope};
@@ -8,13 +6,11 @@ use rustix::fs::{OFlags, SeekFrom, Stat};
 
 use crate::volume::{DataAccess, FileOwner, FileTime, ListingEntry, OpenedFile};
 
-/// An error.
-pub(super) fn errno(error: rustix::io::Errno) -> fuser::Errno {
+pub(super) fn to_errno(error: rustix::io::Errno) -> fuser::Errno {
     fuser::Errno::from_i32(error.raw_os_error())
 }
 
-/// What a file is.
-pub(super) fn kind(kind: rustix::fs::FileType) -> FileType {
+pub(super) fn to_file_type(kind: rustix::fs::FileType) -> FileType {
     use rustix::fs::FileType as Kind;
     match kind {
         Kind::Directory => FileType::Directory,
@@ -27,17 +23,16 @@ pub(super) fn kind(kind: rustix::fs::FileType) -> FileType {
     }
 }
 
-/// A file's attributes.
-pub(super) fn attributes(stat: &Stat) -> FileAttr {
+pub(super) fn to_file_attr(stat: &Stat) -> FileAttr {
     FileAttr {
         ino: INodeNo(stat.st_ino),
         size: stat.st_size as u64,
         blocks: stat.st_blocks as u64,
-        atime: time(stat.st_atime, stat.st_atime_nsec),
-        mtime: time(stat.st_mtime, stat.st_mtime_nsec),
-        ctime: time(stat.st_ctime, stat.st_ctime_nsec),
+        atime: to_system_time(stat.st_atime, stat.st_atime_nsec),
+        mtime: to_system_time(stat.st_mtime, stat.st_mtime_nsec),
+        ctime: to_system_time(stat.st_ctime, stat.st_ctime_nsec),
         crtime: UNIX_EPOCH,
-        kind: kind(rustix::fs::FileType::from_raw_mode(stat.st_mode)),
+        kind: to_file_type(rustix::fs::FileType::from_raw_mode(stat.st_mode)),
         perm: (stat.st_mode & 0o7777) as u16,
         nlink: stat.st_nlink as u32,
         uid: stat.st_uid,
@@ -48,8 +43,7 @@ pub(super) fn attributes(stat: &Stat) -> FileAttr {
     }
 }
 
-/// The attributes that stand for a name that nothing has.
-pub(super) fn nothing() -> FileAttr {
+pub(super) fn negative_attributes() -> FileAttr {
     FileAttr {
         ino: INodeNo(0),
         size: 0,
@@ -69,20 +63,18 @@ pub(super) fn nothing() -> FileAttr {
     }
 }
 
-/// The attributes of an entry of which only number and kind are told.
-pub(super) fn unknown(entry: ListingEntry<'_>) -> FileAttr {
-    FileAttr { ino: INodeNo(entry.ino), kind: kind(entry.kind), ..nothing() }
+pub(super) fn entry_attributes(entry: ListingEntry<'_>) -> FileAttr {
+    FileAttr { ino: INodeNo(entry.ino), kind: to_file_type(entry.kind), ..negative_attributes() }
 }
 
-fn time(seconds: i64, nanos: impl TryInto<u32>) -> SystemTime {
+fn to_system_time(seconds: i64, nanos: impl TryInto<u32>) -> SystemTime {
     let nanos = Duration::from_nanos(nanos.try_into().unwrap_or(0).into());
     let whole = Duration::from_secs(seconds.unsigned_abs());
     let base = if seconds < 0 { UNIX_EPOCH - whole } else { UNIX_EPOCH + whole };
     base + nanos
 }
 
-/// A time that is set.
-pub(super) fn moment(time: TimeOrNow) -> FileTime {
+pub(super) fn to_file_time(time: TimeOrNow) -> FileTime {
     let TimeOrNow::SpecificTime(time) = time else { return FileTime::Now };
     match time.duration_since(UNIX_EPOCH) {
         Ok(since) => FileTime::At(since.as_secs() as i64, since.subsec_nanos()),
@@ -97,22 +89,19 @@ pub(super) fn moment(time: TimeOrNow) -> FileTime {
     }
 }
 
-/// Who asks.
-pub(super) fn ownership(request: &Request) -> FileOwner {
+pub(super) fn to_owner(request: &Request) -> FileOwner {
     FileOwner { uid: request.uid(), gid: request.gid() }
 }
 
-/// Whether a file is open to go around the page cache.
-pub(super) fn mode(flags: i32) -> Mode {
+pub(super) fn to_mode(flags: i32) -> Mode {
     let flags = OFlags::from_bits_retain(flags as u32);
     if flags.contains(OFlags::DIRECT) { Mode::Direct } else { Mode::Buffered }
 }
 
-/// How a read or write is made, by the flags that its file is open with.
-pub(super) fn access(flags: OpenFlags, write: WriteFlags) -> DataAccess {
+pub(super) fn to_access(flags: OpenFlags, write: WriteFlags) -> DataAccess {
     // Pages of a shared map are written through the page cache, whatever the file is open with.
     let mapped = write.contains(WriteFlags::FUSE_WRITE_CACHE);
-    let mode = if mapped { Mode::Buffered } else { mode(flags.0) };
+    let mode = if mapped { Mode::Buffered } else { to_mode(flags.0) };
     // `O_SYNC` is `O_DSYNC` and one bit more. (What rustix 1 calls `DSYNC` is `O_SYNC`.)
     let contains = |flag| flags.0 & flag == flag;
     // After a buffered write the kernel sends an fsync of its own.
@@ -125,7 +114,6 @@ pub(super) fn access(flags: OpenFlags, write: WriteFlags) -> DataAccess {
     DataAccess { mode, sync, drop_privileges }
 }
 
-/// How the kernel is to treat an open file.
 pub(super) fn open_flags(mode: Mode, opened: OpenedFile) -> FopenFlags {
     match mode {
         Mode::Direct => {
@@ -140,8 +128,7 @@ pub(super) fn open_flags(mode: Mode, opened: OpenedFile) -> FopenFlags {
     }
 }
 
-/// A seek of the kinds that the kernel leaves to a file system.
-pub(super) fn seek(offset: i64, whence: i32) -> Option<SeekFrom> {
+pub(super) fn to_seek(offset: i64, whence: i32) -> Option<SeekFrom> {
     /// `lseek(2)`: the next data.
     const SEEK_DATA: i32 = 3;
     /// `lseek(2)`: the next hole.

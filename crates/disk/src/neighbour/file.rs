@@ -1,5 +1,3 @@
-//! The neighbours' file, and memory that direct input and output accepts.
-
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -11,87 +9,63 @@ use rand::{Rng as _, SeedableRng as _};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl, fstatfs, fstatvfs};
 use rustix::io::Errno;
 
-/// Bytes of a file that is large enough for most disks: more than a disk's own cache.
+/// Large enough for most disks: more than a disk's own cache.
 pub const FILE_BYTES: u64 = 256 << 20;
 
-/// Bytes below which the file is no stand-in for random access.
+/// A smaller file is no stand-in for random access.
 pub const LEAST_BYTES: u64 = 16 << 20;
 
-/// Bytes of a request.
 pub(super) const BLOCK: usize = 16 << 10;
 
-/// Bytes written at once while the file is made.
 const CHUNK: usize = 1 << 20;
 
-/// What direct input and output wants memory and places to be multiples of, on any usual disk.
+/// Direct I/O needs memory and places at multiples of this on any usual disk.
 const ALIGNMENT: usize = 4096;
 
-/// What `statfs` calls file systems that have no disk: tmpfs and ramfs (linux/magic.h).
+/// File systems without a disk by `statfs`: tmpfs and ramfs (linux/magic.h).
 const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
 
-/// Why there can be no neighbours.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file system has no disk, or can't go past the page cache to it.
     #[error(
         "neighbours need direct I/O to a disk, and the file system of {} has none", .0.display()
     )]
     NotDirect(PathBuf),
-    /// The disk is too full.
     #[error(
         "neighbours need a file of {least} bytes at least, which may take half of the free space, \
          and {} has only {free} bytes free", folder.display()
     )]
-    NoSpace {
-        /// Where the file should be.
-        folder: PathBuf,
-        /// Bytes that are free there.
-        free: u64,
-        /// Bytes that the file needs.
-        least: u64,
-    },
-    /// The file could not be made.
+    NoSpace { folder: PathBuf, free: u64, least: u64 },
     #[error("the neighbours' file could not be made in {}: {cause}", folder.display())]
-    Io {
-        /// Where it should be.
-        folder: PathBuf,
-        /// What the system said.
-        cause: io::Error,
-    },
-    /// A request failed.
+    Io { folder: PathBuf, cause: io::Error },
     #[error("a neighbour's request failed: {0}")]
     Failed(String),
 }
 
-/// A file for neighbours to work on. It has no name: nobody else can open it, and the system
-/// takes it away when the last who uses it is gone, however that comes about.
+/// It has no name: nobody else can open it, and it goes with its last user, however that ends.
 #[derive(Debug)]
 pub struct NeighbourFile {
     file: Arc<fs::File>,
 }
 
 impl NeighbourFile {
-    /// Makes a file of `bytes` in a folder, and writes all of it with data that does not compress.
-    /// It has [`LEAST_BYTES`] at least, takes no more than half of the free space, and is rounded
-    /// down to whole requests.
-    ///
-    /// # Errors
-    /// A file system without direct I/O, too little space, a folder that
-    /// can't be written.
+    /// Makes a file in a folder, filled with data that do not compress. It has at least
+    /// [`LEAST_BYTES`], takes at most half of the free space, and is rounded down to whole
+    /// requests.
     pub fn prepare(folder: &Path, bytes: u64) -> Result<Self, Error> {
         let io = |cause| Error::Io { folder: folder.to_owned(), cause };
-        let file = nameless(folder).map_err(io)?;
+        let file = create_nameless(folder).map_err(io)?;
         if is_in_memory(&file).map_err(io)? {
             return Err(Error::NotDirect(folder.to_owned()));
         }
         let space = fstatvfs(&file).map_err(|error| io(error.into()))?;
         let free = space.f_bavail * space.f_frsize;
-        let Some(bytes) = size(bytes, free) else {
+        let Some(bytes) = choose_size(bytes, free) else {
             let folder = folder.to_owned();
             return Err(Error::NoSpace { folder, free, least: LEAST_BYTES });
         };
         // EINVAL is how a file system says that it can't: at once, or at the first write.
-        go_direct(&file).and_then(|()| fill(&file, bytes)).map_err(|cause| {
+        go_direct(&file).and_then(|()| fill_file(&file, bytes)).map_err(|cause| {
             if cause.raw_os_error() == Some(Errno::INVAL.raw_os_error()) {
                 Error::NotDirect(folder.to_owned())
             } else {
@@ -101,10 +75,6 @@ impl NeighbourFile {
         Ok(Self { file: Arc::new(file) })
     }
 
-    /// Bytes of the file.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn bytes(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
     }
@@ -119,23 +89,18 @@ impl NeighbourFile {
     }
 }
 
-/// Whether a file lies in memory, where direct requests are taken and go to no disk.
-///
-/// # Errors
-/// What the system says.
+/// In memory, direct requests are accepted and reach no disk.
 pub fn is_in_memory(file: &fs::File) -> io::Result<bool> {
     Ok(IN_MEMORY.contains(&(fstatfs(file)?.f_type as u32)))
 }
 
-/// Bytes of a file that should have so many where so many are free; none when it would be too
-/// small.
-fn size(wanted: u64, free: u64) -> Option<u64> {
+fn choose_size(wanted: u64, free: u64) -> Option<u64> {
     let bytes = wanted.max(LEAST_BYTES).min(free / 2);
     (bytes >= LEAST_BYTES).then_some(bytes - bytes % BLOCK as u64)
 }
 
-/// A new file of our own, whose name is taken away at once.
-fn nameless(folder: &Path) -> io::Result<fs::File> {
+/// A new file whose name is taken away at once.
+fn create_nameless(folder: &Path) -> io::Result<fs::File> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let (process, number) = (std::process::id(), NUMBER.fetch_add(1, Relaxed));
     let path = folder.join(format!(".neighbours-{process}-{number}"));
@@ -149,13 +114,13 @@ fn go_direct(file: &fs::File) -> io::Result<()> {
     Ok(fcntl_setfl(file, flags | OFlags::DIRECT)?)
 }
 
-fn fill(mut file: &fs::File, bytes: u64) -> io::Result<()> {
+fn fill_file(mut file: &fs::File, bytes: u64) -> io::Result<()> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(bytes);
     let mut chunk = Aligned::new(CHUNK);
     let mut left = bytes;
     while left > 0 {
         let part = left.min(CHUNK as u64);
-        let part_of_chunk = &mut chunk.bytes()[..part as usize];
+        let part_of_chunk = &mut chunk.as_mut_bytes()[..part as usize];
         rng.fill_bytes(part_of_chunk);
         file.write_all(part_of_chunk)?;
         left -= part;
@@ -163,22 +128,20 @@ fn fill(mut file: &fs::File, bytes: u64) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Bytes at a place in memory that direct input and output accepts.
 pub(super) struct Aligned {
     memory: Vec<u8>,
     start: usize,
 }
 
 impl Aligned {
-    /// So many bytes, all 0.
     pub fn new(bytes: usize) -> Self {
         let memory = vec![0; bytes + ALIGNMENT];
-        // The vector never grows, so that its memory stays where it is.
+        // The vector never grows, so its memory stays where it is.
         let start = memory.as_ptr().align_offset(ALIGNMENT);
         Self { memory, start }
     }
 
-    pub fn bytes(&mut self) -> &mut [u8] {
+    pub fn as_mut_bytes(&mut self) -> &mut [u8] {
         let end = self.start + self.memory.len() - ALIGNMENT;
         &mut self.memory[self.start..end]
     }
@@ -191,20 +154,20 @@ mod tests {
     #[test]
     fn a_file_takes_what_is_wanted_up_to_half_of_what_is_free() {
         const MIB: u64 = 1 << 20;
-        assert_eq!(size(256 * MIB, 1000 * MIB), Some(256 * MIB));
-        assert_eq!(size(256 * MIB, 100 * MIB), Some(50 * MIB));
-        assert_eq!(size(256 * MIB, 100 * MIB + 33), Some(50 * MIB));
-        assert_eq!(size(256 * MIB, 32 * MIB), Some(16 * MIB));
-        assert_eq!(size(256 * MIB, 32 * MIB - 1), None);
-        assert_eq!(size(1, 1000 * MIB), Some(16 * MIB));
+        assert_eq!(choose_size(256 * MIB, 1000 * MIB), Some(256 * MIB));
+        assert_eq!(choose_size(256 * MIB, 100 * MIB), Some(50 * MIB));
+        assert_eq!(choose_size(256 * MIB, 100 * MIB + 33), Some(50 * MIB));
+        assert_eq!(choose_size(256 * MIB, 32 * MIB), Some(16 * MIB));
+        assert_eq!(choose_size(256 * MIB, 32 * MIB - 1), None);
+        assert_eq!(choose_size(1, 1000 * MIB), Some(16 * MIB));
     }
 
     #[test]
     fn memory_is_aligned_and_as_long_as_asked() {
         for bytes in [1, BLOCK, CHUNK] {
             let mut memory = Aligned::new(bytes);
-            assert_eq!(memory.bytes().len(), bytes);
-            assert_eq!(memory.bytes().as_ptr().addr() % ALIGNMENT, 0);
+            assert_eq!(memory.as_mut_bytes().len(), bytes);
+            assert_eq!(memory.as_mut_bytes().as_ptr().addr() % ALIGNMENT, 0);
         }
     }
 }

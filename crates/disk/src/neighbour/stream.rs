@@ -1,5 +1,3 @@
-//! The threads that send requests.
-
 use std::fs;
 use std::io;
 use std::num::NonZeroU64;
@@ -17,23 +15,18 @@ use rustix::time::{ClockId, clock_gettime};
 use super::file::{Aligned, BLOCK};
 use super::tally::{NeighbourSnapshot, NeighbourTally};
 
-/// When requests are due.
 pub(super) enum StreamPace {
-    /// Whenever a thread is free.
     Closed,
-    /// At the times of a Poisson process.
     Poisson { per_second: f64, arrivals: Mutex<PoissonArrivals> },
 }
 
-/// A Poisson process: the gaps between arrivals are exponential.
 pub(super) struct PoissonArrivals {
     next: Instant,
     rng: Xoshiro256PlusPlus,
 }
 
 impl StreamPace {
-    /// # Panics
-    /// When the rate is no positive number.
+    /// Panics if the rate is not positive.
     pub fn poisson(per_second: f64, seed: u64) -> Self {
         assert!(per_second > 0.0 && per_second.is_finite(), "{per_second} requests a second");
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -41,7 +34,7 @@ impl StreamPace {
         Self::Poisson { per_second, arrivals }
     }
 
-    /// Takes the next request's time; nobody else gets the same.
+    /// The next request's time; nobody else gets the same.
     fn next(&self) -> Instant {
         match self {
             Self::Closed => Instant::now(),
@@ -56,7 +49,6 @@ impl StreamPace {
     }
 }
 
-/// What the threads share.
 pub(super) struct StreamState {
     file: Arc<fs::File>,
     pace: StreamPace,
@@ -83,13 +75,11 @@ impl StreamState {
         self.stop.store(true, Relaxed);
     }
 
-    /// Keeps why a thread can't go on.
-    pub fn fail(&self, error: &io::Error) {
-        lock(&self.tally).fail(error);
+    pub fn keep_error(&self, error: &io::Error) {
+        lock(&self.tally).keep_error(error);
     }
 
-    /// Waits for a moment; false when asked to stop.
-    fn wait(&self, until: Instant) -> bool {
+    fn wait_until(&self, until: Instant) -> bool {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             if self.stop.load(Relaxed) {
@@ -103,36 +93,37 @@ impl StreamState {
     }
 }
 
-/// Sends requests, one at a time, until it is asked to stop or one fails; the processor time that
-/// this took.
-pub(super) fn work(shared: &StreamState, seed: u64) -> Duration {
-    // By default the kernel may wake a thread 50 µs late. Without leave to change that, it does.
+/// Sends requests, one at a time, until it is asked to stop or one fails. Returns its processor
+/// time.
+pub(super) fn run_stream(shared: &StreamState, seed: u64) -> Duration {
+    // By default the kernel may wake a thread 50 µs late. Without the right to change that, it
+    // does.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
-    if let Err(error) = send(shared, seed) {
-        shared.fail(&error);
+    if let Err(error) = send_requests(shared, seed) {
+        shared.keep_error(&error);
     }
     let used = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(used.tv_sec as u64, used.tv_nsec as u32)
 }
 
-fn send(shared: &StreamState, seed: u64) -> io::Result<()> {
+fn send_requests(shared: &StreamState, seed: u64) -> io::Result<()> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut block = Aligned::new(BLOCK);
-    rng.fill_bytes(block.bytes());
+    rng.fill_bytes(block.as_mut_bytes());
     let blocks = shared.file.metadata()?.len() / BLOCK as u64;
     loop {
         let due = shared.pace.next();
-        if !shared.wait(due) {
+        if !shared.wait_until(due) {
             return Ok(());
         }
         let (is_read, place) = (rng.random::<bool>(), rng.random_range(0..blocks) * BLOCK as u64);
         let began = Instant::now();
         if is_read {
-            shared.file.read_exact_at(block.bytes(), place)?;
+            shared.file.read_exact_at(block.as_mut_bytes(), place)?;
         } else {
-            shared.file.write_all_at(block.bytes(), place)?;
+            shared.file.write_all_at(block.as_mut_bytes(), place)?;
         }
-        lock(&shared.tally).add(is_read, due, began);
+        lock(&shared.tally).add_request(is_read, due, began);
     }
 }
 

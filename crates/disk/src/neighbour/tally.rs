@@ -1,5 +1,3 @@
-//! Counts what neighbours did.
-
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
@@ -9,10 +7,9 @@ use super::file::BLOCK;
 /// A request that starts this much after it was due is late.
 const LATE: Duration = Duration::from_millis(1);
 
-/// Requests that must lie beyond a quantile before it is told.
+/// Requests that must lie beyond a quantile before it is shown.
 const BEYOND: f64 = 100.0;
 
-/// What was done up to a moment.
 #[derive(Clone, Debug)]
 pub(super) struct NeighbourTally {
     reads: u64,
@@ -31,8 +28,7 @@ impl NeighbourTally {
         Self { reads: 0, writes: 0, late: 0, latency, histogram, error: None }
     }
 
-    /// Counts a request that was due at a time, began at another and is over now.
-    pub fn add(&mut self, is_read: bool, due: Instant, began: Instant) {
+    pub fn add_request(&mut self, is_read: bool, due: Instant, began: Instant) {
         let latency = due.elapsed();
         *if is_read { &mut self.reads } else { &mut self.writes } += 1;
         self.late += u64::from(began.saturating_duration_since(due) > LATE);
@@ -41,13 +37,11 @@ impl NeighbourTally {
         self.histogram.record(nanoseconds).expect("a histogram that grows takes any value");
     }
 
-    /// Keeps the first error's text.
-    pub fn fail(&mut self, error: &dyn std::error::Error) {
+    pub fn keep_error(&mut self, error: &dyn std::error::Error) {
         self.error.get_or_insert_with(|| error.to_string());
     }
 }
 
-/// What was done up to a moment, to be compared with another moment.
 #[derive(Clone, Debug)]
 pub struct NeighbourSnapshot {
     pub(super) at: Instant,
@@ -55,46 +49,35 @@ pub struct NeighbourSnapshot {
     pub(super) intended_per_second: Option<f64>,
 }
 
-/// What neighbours did in a stretch of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NeighbourReport {
-    /// How many requests were done.
     pub requests: u64,
-    /// How many of them were reads.
     pub reads: u64,
-    /// How many of them were writes.
     pub writes: u64,
-    /// How long the stretch was.
     pub seconds: f64,
-    /// Requests a second that were done.
     pub achieved_per_second: f64,
-    /// Requests a second that were meant to be; `None` for closed streams, which go as fast as
-    /// they can.
+    /// `None` for closed streams, which go as fast as they can.
     pub intended_per_second: Option<f64>,
-    /// Mean latency of a request in seconds, from when it was due; 0 without any.
+    /// Latency from when a request was due; 0 without requests.
     pub mean_s: f64,
     /// The 99th percentile; `None` unless 100 requests lie beyond it.
     pub p99_s: Option<f64>,
-    /// How many started over a millisecond after they were due; closed streams have none.
+    /// Requests that started over a millisecond late; closed streams have none.
     pub late: u64,
     /// Processor time of their threads; zero until they have ended.
     pub cpu: Duration,
-    /// What the first request that failed said. A stream ends with its first failure.
+    /// The error of the first request that failed. A stream ends with its first failure.
     pub error: Option<String>,
 }
 
 impl NeighbourReport {
-    /// Bytes written.
-    pub fn written(&self) -> u64 {
+    pub fn written_bytes(&self) -> u64 {
         self.writes * BLOCK as u64
     }
 }
 
 impl NeighbourSnapshot {
-    /// What was done since an earlier snapshot of the same neighbours.
-    ///
-    /// # Panics
-    /// When the other one is not earlier.
+    /// The work since an earlier snapshot. Panics if the other one is not earlier.
     pub fn since(&self, earlier: &Self) -> NeighbourReport {
         let (now, then) = (&self.tally, &earlier.tally);
         let (reads, writes) = (now.reads - then.reads, now.writes - then.writes);

@@ -1,25 +1,20 @@
-//! Where a user's notes are: a folder that nobody else can write to or replace.
+//! Finds the folder of a user's notes, which nobody else can write to or replace.
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use crate::own::OTHERS_WRITE;
+use bakeoff_folders::trust;
 
-/// In which folder root's is where none of its own is named: it is gone after a restart, as mounts
-/// are.
+/// For root without a folder of its own. It is gone after a restart, as mounts are.
 const ROOTS: &str = "/run";
-/// The bit of a shared folder in which nobody can rename or remove what is another user's.
-const STICKY: u32 = 0o1000;
+const OTHERS_WRITE: u32 = 0o022;
 
-/// The place of this user's notes, made with mode 700 if it is not there: `bakeoff` in
-/// `$XDG_RUNTIME_DIR` where that is a folder of the user's own; else `/run/bakeoff` for root, and
-/// `bakeoff-UID` in the temporary folder for others.
-///
-/// # Errors
-/// It can't be made, belongs to somebody else, or others may use it.
-pub fn place() -> io::Result<PathBuf> {
+/// The folder of this user's notes, made with mode 700 if missing: `bakeoff` in `$XDG_RUNTIME_DIR`
+/// if that is the user's own; else `/run/bakeoff` for root, and `bakeoff-UID` in the temporary
+/// folder for others. Fails if it belongs to somebody else, or others may use it.
+pub fn find_notes_folder() -> io::Result<PathBuf> {
     let user = rustix::process::getuid().as_raw();
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let place = match runtime.filter(|runtime| is_own(runtime, user)) {
@@ -27,12 +22,11 @@ pub fn place() -> io::Result<PathBuf> {
         None if user == 0 => Path::new(ROOTS).join("bakeoff"),
         None => std::env::temp_dir().join(format!("bakeoff-{user}")),
     };
-    make(&place, user)?;
+    make_private_folder(&place, user)?;
     Ok(place)
 }
 
-/// Makes a folder that is this user's alone, or sees that it is.
-fn make(place: &Path, user: u32) -> io::Result<()> {
+fn make_private_folder(place: &Path, user: u32) -> io::Result<()> {
     let at = place.display();
     match fs::DirBuilder::new().mode(0o700).create(place) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
@@ -56,20 +50,11 @@ fn make(place: &Path, user: u32) -> io::Result<()> {
     Err(io::Error::new(ErrorKind::PermissionDenied, why))
 }
 
-/// Whether a folder is this user's own and others can't write it. Root's must be out of others'
-/// reach on the whole way: who can write a folder above it can put another one in its place.
+/// Whether a folder is this user's own and closed to writing by others. For root, the whole way
+/// must be closed to others: a user who can write a folder above can replace it.
 fn is_own(folder: &Path, user: u32) -> bool {
-    let own = |there: &Metadata| {
+    let own = fs::symlink_metadata(folder).is_ok_and(|there| {
         there.is_dir() && there.uid() == user && there.mode() & OTHERS_WRITE == 0
-    };
-    if !folder.is_absolute() || !fs::symlink_metadata(folder).is_ok_and(|there| own(&there)) {
-        return false;
-    }
-    let safe = |there: &Metadata| own(there) || there.uid() == 0 && there.mode() & STICKY != 0;
-    let above = || {
-        folder.canonicalize().into_iter().flat_map(|folder| {
-            folder.ancestors().skip(1).map(Path::to_path_buf).collect::<Vec<_>>()
-        })
-    };
-    user != 0 || above().all(|folder| fs::metadata(folder).is_ok_and(|there| safe(&there)))
+    });
+    folder.is_absolute() && own && (user != 0 || trust::folder(folder).is_ok())
 }

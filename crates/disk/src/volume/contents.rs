@@ -1,5 +1,3 @@
-//! The present bytes of files, for images.
-
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::File;
@@ -10,15 +8,14 @@ use std::path::PathBuf;
 use bakeoff_devices::plug::Contents;
 use bakeoff_folders::Dir;
 
-use super::adopt::{open_below, path_below, walk};
+use super::adopt::{open_below, path_below, walk_folder};
 use super::orphans::Orphans;
 use super::{InodeNumber, ROOT, Volume};
 
 impl Volume {
-    /// The present bytes of all files, by number.
-    pub(super) fn contents(&self) -> io::Result<BackingContents<'_>> {
-        let (mut files, backing) = (HashMap::new(), self.backing()?);
-        walk(&backing, ROOT, &mut |_, folder, entry| {
+    pub(super) fn present_contents(&self) -> io::Result<BackingContents<'_>> {
+        let (mut files, backing) = (HashMap::new(), self.open_backing()?);
+        walk_folder(&backing, ROOT, &mut |_, folder, entry| {
             let (ino, _) = self.numbers.find_or_assign(entry.stat.st_ino);
             let path = path_below(&backing, folder, entry);
             let size = entry.stat.st_size.cast_unsigned();
@@ -30,26 +27,22 @@ impl Volume {
     }
 }
 
-/// A file in the backing folder.
 struct Backing {
-    /// Where it is in it.
     path: PathBuf,
-    /// Its number there.
     number: u64,
     size: u64,
 }
 
-/// The bytes of files in the backing folder, those among the hidden ones included.
+/// The bytes of files in the backing folder, hidden ones included.
 pub(super) struct BackingContents<'a> {
     backing: Dir,
     files: HashMap<InodeNumber, Backing>,
     orphans: &'a Orphans,
-    /// The file read last, which is mostly the one that is read next.
     open: RefCell<Option<(InodeNumber, File)>>,
 }
 
 impl BackingContents<'_> {
-    fn with<T>(
+    fn with_file<T>(
         &self,
         ino: InodeNumber,
         read: impl FnOnce(&File) -> io::Result<T>,
@@ -60,7 +53,7 @@ impl BackingContents<'_> {
             _ => {
                 let file = match self.files.get(&ino) {
                     Some(file) => open_below(&self.backing, &file.path, file.number)?,
-                    None => File::from(self.orphans.read(ino)?),
+                    None => File::from(self.orphans.open_orphan(ino)?),
                 };
                 let read = read(&file);
                 *open = Some((ino, file));
@@ -72,7 +65,7 @@ impl BackingContents<'_> {
 
 impl Contents for BackingContents<'_> {
     fn read(&self, ino: InodeNumber, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        self.with(ino, |file| {
+        self.with_file(ino, |file| {
             let mut count = 0;
             while count < buffer.len() {
                 match file.read_at(&mut buffer[count..], offset + count as u64)? {
@@ -87,7 +80,7 @@ impl Contents for BackingContents<'_> {
     fn size(&self, ino: InodeNumber) -> io::Result<u64> {
         match self.files.get(&ino) {
             Some(file) => Ok(file.size),
-            None => self.with(ino, |file| Ok(file.metadata()?.len())),
+            None => self.with_file(ino, |file| Ok(file.metadata()?.len())),
         }
     }
 }

@@ -1,5 +1,3 @@
-//! Cutting the power.
-
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,26 +8,25 @@ use std::time::{Duration, Instant};
 
 use bakeoff_devices::device::Nanos;
 use bakeoff_devices::plug::{Keep, MirrorCopies, PendingState};
-use bakeoff_devices::trigger::{Awaited, CallSignature, Trigger};
+use bakeoff_devices::trigger::{CallSignature, TimedTrigger, Trigger};
 
 use super::Volume;
-use super::armed::{CountedCall, Met};
+use super::countdown::{CountedCall, FiredTriggers};
 use super::durable::VolumeModel;
 use super::inode::Inode;
-use super::noted::now;
+use super::moments::monotonic_now;
 use crate::materialise::materialise;
 
 impl Volume {
-    /// Turns the power off, for good: from now on every call fails with `EIO`, those that wait,
-    /// too. Nothing happens when it is off already.
+    /// Turns the power off, for good: from now on every call fails with `EIO`, waiting ones, too.
     pub fn power_off(&self) {
         self.go_off();
-        let mut model = self.model();
+        let mut model = self.lock_model();
         let all: Vec<usize> = (0..model.noted.len()).collect();
-        model.note(&all, self.off_at());
+        model.note_moments(&all, self.off_at());
         drop(model);
         self.executor.set_timing(false);
-        for ino in self.inodes.all() {
+        for ino in self.inodes.held_numbers() {
             if let Some(tell) = self.outdated.get() {
                 tell(ino);
             }
@@ -37,40 +34,20 @@ impl Volume {
     }
 
     /// When the power went, in nanoseconds of `CLOCK_MONOTONIC`: before the first call that failed
-    /// for it, and after every answer that was given at an earlier time. `None` while it is on.
+    /// because of it, and after every answer at an earlier time. `None` while it is on.
     pub fn off_at(&self) -> Option<Nanos> {
         self.off_at.get().copied()
     }
 
-    /// Whether the power is off.
     pub fn is_off(&self) -> bool {
         self.off_at.get().is_some()
     }
 
-    /// Has the power go by itself; replaces what was armed before.
-    ///
-    /// # Errors
-    /// As of [`Volume::await_moments`].
-    pub fn arm(self: &Arc<Self>, trigger: Trigger) -> io::Result<()> {
-        self.await_moments(&[Awaited { trigger, within: None }])
-    }
-
-    /// Waits for moments, each counted from now, and notes when they come: [`Volume::noted`]. With
-    /// the last of them the power goes. Replaces what was armed before.
-    ///
-    /// # Errors
-    /// The power is off, a count is 0, there is none, or no thread can be started.
-    pub fn await_moments(self: &Arc<Self>, moments: &[Awaited]) -> io::Result<()> {
-        self.await_signatures(moments, &[])
-    }
-
-    /// The same, where moments may be counted by signatures.
-    ///
-    /// # Errors
-    /// As of [`Volume::await_moments`], or a moment is counted by a signature that there is not.
-    pub fn await_signatures(
+    /// Waits for moments, counted from now, and notes when they come: [`Volume::moment_times`]. The power
+    /// goes with the last one. Replaces what was armed before.
+    pub fn await_moments(
         self: &Arc<Self>,
-        moments: &[Awaited],
+        moments: &[TimedTrigger],
         signatures: &[CallSignature],
     ) -> io::Result<()> {
         if self.is_off() {
@@ -80,90 +57,79 @@ impl Volume {
         if moments.is_empty() || moments.iter().any(|it| it.trigger.count() == Some(0)) {
             return invalid("the first one is number 1");
         }
-        let unknown = |it: &Awaited| matches!(it.trigger, Trigger::Signature { signature, .. } if signature >= signatures.len());
+        let unknown = |it: &TimedTrigger| matches!(it.trigger, Trigger::Signature { signature, .. } if signature >= signatures.len());
         if moments.iter().any(unknown) {
             return invalid("there is no such signature");
         }
         let (come, heard) = mpsc::channel();
-        let (volume, times) = (Arc::downgrade(self), times(moments));
-        let wait = move || watch(&volume, &times, &heard);
+        let (volume, times) = (Arc::downgrade(self), list_due_times(moments));
+        let wait = move || watch_moments(&volume, &times, &heard);
         thread::Builder::new().name("disk-plug".into()).spawn(wait)?;
-        let mut model = self.model();
+        let mut model = self.lock_model();
         model.noted = vec![None; moments.len()];
-        self.armed.set(moments, signatures, come);
+        self.armed.set_moments(moments, signatures, come);
         Ok(())
     }
 
-    /// Counts a sync, and notes the moments that come with it: the power may go.
     pub(super) fn count_sync(&self, inode: &Inode) {
-        let met = self.armed.call(CountedCall::Sync, || inode.path(&self.backing));
-        self.come(&met);
+        let met = self.armed.count_call(CountedCall::Sync, || inode.find_path(&self.backing));
+        self.note_moments(&met);
         if met.last {
-            self.armed.come();
+            self.armed.notify_last();
         }
     }
 
-    /// Moments have come. Where the power goes, another thread does what takes long: this one may
-    /// be what the kernel waits for before it can forget a page.
-    fn come(&self, met: &Met) {
+    /// If the power goes, another thread does what takes long: the kernel may wait for this one
+    /// before it can forget a page.
+    fn note_moments(&self, met: &FiredTriggers) {
         if met.last {
             self.go_off();
         }
         if !met.which.is_empty() {
-            self.model().note(&met.which, self.off_at());
+            self.lock_model().note_moments(&met.which, self.off_at());
         }
     }
 
     pub(super) fn go_off(&self) {
         // The first moment counts.
-        let _ = self.off_at.set(now());
+        let _ = self.off_at.set(monotonic_now());
     }
 
-    /// Turns the power off and makes an image, if there can be one at `to`: see [`Volume::image`].
-    ///
-    /// # Errors
-    /// `to` is not an empty folder outside of the backing folder: nothing was done. Or the image
-    /// can't be written: the power is off then.
-    pub fn cut(&self, keep: Keep, seed: u64, to: &Path) -> io::Result<()> {
+    /// Turns the power off and makes an image if `to` is an empty folder outside of the backing
+    /// folder; else does nothing. See [`Volume::image`].
+    pub fn cut_power(&self, keep: Keep, seed: u64, to: &Path) -> io::Result<()> {
         self.check_place(to)?;
         self.power_off();
         self.image(keep, seed, to)
     }
 
-    /// Writes what a disk would hold since the power is off into the empty folder `to`. There may
-    /// be as many images of that moment as wanted; the same history, rule and seed give the same.
-    /// An image is not synced: it is durable on its own disk when that disk's system says so.
-    ///
-    /// # Errors
-    /// The power is on, `to` is not an empty folder outside of the backing folder, or the image
-    /// can't be written.
+    /// Writes what a disk would hold since the power is off into the empty folder `to`. The same
+    /// history, rule and seed give the same image. It is not synced.
     pub fn image(&self, keep: Keep, seed: u64, to: &Path) -> io::Result<()> {
         if !self.is_off() {
             return Err(io::Error::other("the power is on"));
         }
         let place = self.check_place(to)?;
         let _power = self.power.write().unwrap_or_else(PoisonError::into_inner);
-        let model = self.model();
-        let contents = self.contents()?;
+        let model = self.lock_model();
+        let contents = self.present_contents()?;
         let pending = model.pending.state();
-        let copies = self.copies(&model, pending);
+        let copies = self.mirror_copies(&model, pending);
         let image = pending.image_on(copies.as_ref(), keep, seed, &contents)?;
         materialise(&image, &contents, &place)
     }
 
-    /// Where what is pending lies on the disks of an array, as far as it has a place by now; `None` where
-    /// there is one copy of all. The extents are those at the time of the call. An image of an earlier
-    /// moment is made when the power is off, and so takes files to lie where they lie then.
-    pub(super) fn copies(
+    /// The places of pending data on an array; `None` without copies. Extents are those at the time
+    /// of the call: images of earlier moments, made with the power off, use them, too.
+    pub(super) fn mirror_copies(
         &self,
         model: &VolumeModel,
         pending: &PendingState,
     ) -> Option<MirrorCopies> {
-        let extents = pending.edited().map(|ino| (ino, model.ext4.extents(ino)));
+        let extents = pending.edited_files().map(|ino| (ino, model.ext4.file_extents(ino)));
         Some(MirrorCopies::new(self.mirrors?, extents.collect()))
     }
 
-    /// Sees that an image can be made in a folder; says where it is.
     pub(super) fn check_place(&self, to: &Path) -> io::Result<PathBuf> {
         let place = to.canonicalize()?;
         if place.starts_with(&self.backing) {
@@ -176,9 +142,8 @@ impl Volume {
     }
 }
 
-/// When moments come by the time, and which of them, in order.
-fn times(moments: &[Awaited]) -> Vec<(Duration, usize)> {
-    let time = |it: &Awaited| match it.trigger {
+fn list_due_times(moments: &[TimedTrigger]) -> Vec<(Duration, usize)> {
+    let time = |it: &TimedTrigger| match it.trigger {
         Trigger::After(time) => Some(time),
         Trigger::Writes(_) | Trigger::Syncs(_) | Trigger::Signature { .. } => it.within,
     };
@@ -188,8 +153,7 @@ fn times(moments: &[Awaited]) -> Vec<(Duration, usize)> {
     times
 }
 
-/// Waits for moments until the power goes, other ones are armed, or the volume is gone.
-fn watch(volume: &Weak<Volume>, times: &[(Duration, usize)], heard: &Receiver<()>) {
+fn watch_moments(volume: &Weak<Volume>, times: &[(Duration, usize)], heard: &Receiver<()>) {
     let began = Instant::now();
     let mut gone = false;
     for (time, number) in times {
@@ -199,7 +163,7 @@ fn watch(volume: &Weak<Volume>, times: &[(Duration, usize)], heard: &Receiver<()
             Err(RecvTimeoutError::Timeout) => {
                 let Some(volume) = volume.upgrade() else { return };
                 let met = volume.armed.is_due(*number);
-                volume.come(&met);
+                volume.note_moments(&met);
                 gone = met.last;
             }
         }

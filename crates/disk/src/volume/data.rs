@@ -1,5 +1,3 @@
-//! Data: what is read and written.
-
 use std::cell::RefCell;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -11,82 +9,71 @@ use bakeoff_devices::trace::Waits;
 use rustix::fs::{Mode as Permissions, SeekFrom};
 use rustix::io::Errno;
 
-use super::armed::{self, Met};
+use super::countdown::{self, FiredTriggers};
 use super::inode::{Inode, InodeShape};
 use super::{InodeNumber, Volume};
 use crate::fault::FallibleCall;
 
-/// Bytes of a device's sector: direct reads and writes are made of whole ones, as on ext4.
+/// Direct reads and writes are made of whole sectors, as on ext4.
 const SECTOR: u64 = 512;
 
 thread_local! {
-    /// What is read goes through here: one buffer a thread, instead of one a call.
+    /// One buffer a thread, instead of one a call.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// How data are read or written.
 #[derive(Clone, Copy, Debug)]
 pub struct DataAccess {
-    /// Through the page cache or around it.
     pub mode: Mode,
-    /// What a write makes durable before it is done (`O_DSYNC`, `O_SYNC`).
+    /// The scope that a write makes durable before it is done (`O_DSYNC`, `O_SYNC`).
     pub sync: Option<SyncScope>,
-    /// Whether a write takes away the bits by which others run a file as its owner or group.
+    /// Whether a write removes the set-user and set-group bits.
     pub drop_privileges: bool,
 }
 
-/// What was opened.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenedFile {
-    /// Whether pages that the application's page cache has of it are still true.
+    /// Whether the application's page cache of it is still valid.
     pub cache_holds: bool,
 }
 
-/// What a write that was made has to wait for.
 struct UnfinishedWrite {
     count: usize,
     work: DeviceWork,
-    /// What its sync covers, if it has one.
     sync: Option<ChangeMark>,
-    /// Its number among the direct writes that are durable without a sync.
+    /// Its number, if it is a direct write that is durable without a sync.
     direct: Option<u64>,
 }
 
 impl Volume {
-    /// Opens a file. [`Volume::close_file`] is to be told of each that is open for writing.
-    ///
-    /// # Errors
-    /// What the backing file system said.
+    /// Call [`Volume::close_file`] for each file that was opened for writing.
     pub fn open_file(
         &self,
         ino: InodeNumber,
         mode: Mode,
         write: bool,
     ) -> Result<OpenedFile, Errno> {
-        let inode = self.inode(ino)?;
+        let inode = self.find_inode(ino)?;
         if write { inode.writer() } else { inode.reader() }?;
         if write {
             inode.writers.fetch_add(1, Ordering::Relaxed);
             // Holes may have been filled.
-            let mut shape = inode.shape();
+            let mut shape = inode.lock_shape();
             shape.solid = shape.solid.filter(|solid| *solid);
         }
         let cache_holds = mode == Mode::Direct || !inode.bypassed.swap(false, Ordering::AcqRel);
         Ok(OpenedFile { cache_holds })
     }
 
-    /// A file that was open for writing has been closed.
     pub fn close_file(&self, ino: InodeNumber) {
         let Some(inode) = self.inodes.get(ino) else { return };
         if inode.writers.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.model().ext4.close(ino);
+            self.lock_model().ext4.close(ino);
         }
     }
 
-    /// Reads up to `length` bytes; `then` gets them, fewer at the end of the file.
-    ///
-    /// `then` gets an error for a direct read that is not made of whole sectors (`EINVAL`), when
-    /// the power goes first (`EIO`), or what the backing file system said.
+    /// Reads up to `length` bytes; `then` gets them, fewer at the end of the file. A direct read
+    /// that is not made of whole sectors gets `EINVAL`; if the power goes first, `EIO`.
     pub fn read(
         self: &Arc<Self>,
         ino: InodeNumber,
@@ -105,12 +92,12 @@ impl Volume {
                 Err(error) => return then(Err(error)),
             };
             let data = &buffer[..count];
-            if work.is_empty() || !self.executor.timing() {
-                self.trace(Waits::Reader, Some(ino), &work);
-                return then(self.alive().map(|()| data));
+            if work.is_empty() || !self.executor.is_timed() {
+                self.trace_work(Waits::Reader, Some(ino), &work);
+                return then(self.check_power().map(|()| data));
             }
             let data = data.to_vec();
-            self.perform(came, (Waits::Reader, ino), work, move |done| {
+            self.perform_work(came, (Waits::Reader, ino), work, move |done| {
                 then(done.map(|()| &data[..]))
             });
         });
@@ -123,19 +110,16 @@ impl Volume {
         buffer: &mut [u8],
         access: DataAccess,
     ) -> Result<(usize, DeviceWork), Errno> {
-        let inode = self.inode(ino)?;
+        let inode = self.find_inode(ino)?;
         check_alignment(access.mode, offset, buffer.len())?;
-        self.fault(FallibleCall::Read, &inode)?;
+        self.check_fault(FallibleCall::Read, &inode)?;
         let count = read_at(inode.reader()?, buffer, offset)?;
-        self.touch(&inode, count);
-        Ok((count, self.model().ext4.read(ino, offset, count as u64)))
+        self.note_touched(&inode, count);
+        Ok((count, self.lock_model().ext4.read(ino, offset, count as u64)))
     }
 
-    /// Writes bytes; `then` gets how many.
-    ///
-    /// `then` gets an error for a direct write that is not made of whole sectors (`EINVAL`), when
-    /// the disk is full (`ENOSPC`), when the power goes first (`EIO`), or what the backing file
-    /// system said.
+    /// `then` gets how many bytes were written. A direct write that is not made of whole sectors
+    /// gets `EINVAL`, a full disk `ENOSPC`; if the power goes first, `EIO`.
     pub fn write(
         self: &Arc<Self>,
         ino: InodeNumber,
@@ -154,9 +138,9 @@ impl Volume {
             return then(Ok(count));
         }
         let volume = Arc::clone(self);
-        self.perform(came, (Waits::Writer, ino), work, move |done| {
+        self.perform_work(came, (Waits::Writer, ino), work, move |done| {
             let done = done.and_then(|()| match (sync, direct) {
-                (Some(mark), _) => volume.synced(ino, mark),
+                (Some(mark), _) => volume.synced_file(ino, mark),
                 (None, Some(number)) => volume.wrote_direct(number),
                 (None, None) => Ok(()),
             });
@@ -171,10 +155,10 @@ impl Volume {
         data: &[u8],
         access: DataAccess,
     ) -> Result<UnfinishedWrite, Errno> {
-        let _power = self.powered()?;
-        let inode = self.inode(ino)?;
+        let _power = self.hold_power()?;
+        let inode = self.find_inode(ino)?;
         check_alignment(access.mode, offset, data.len())?;
-        self.fault(FallibleCall::Write, &inode)?;
+        self.check_fault(FallibleCall::Write, &inode)?;
         self.make_room(&inode, offset, data.len() as u64)?;
         if access.drop_privileges {
             drop_privileges(&inode)?;
@@ -183,13 +167,13 @@ impl Volume {
             inode.bypassed.store(true, Ordering::Release);
         }
         if access.sync.is_some() {
-            self.fault(FallibleCall::Fsync, &inode)?;
+            self.check_fault(FallibleCall::Fsync, &inode)?;
         }
-        // It is in flight, as far as an image of a moment knows that comes with it, and not answered.
-        let path = || inode.path(&self.backing);
-        let mut met = self.armed.call(armed::CountedCall::Write(offset), path);
+        // An image of a moment that comes with this write has it in flight and not answered.
+        let path = || inode.find_path(&self.backing);
+        let mut met = self.armed.count_call(countdown::CountedCall::Write(offset), path);
         if access.sync.is_some() {
-            met.join(self.armed.call(armed::CountedCall::Sync, path));
+            met.merge(self.armed.count_call(countdown::CountedCall::Sync, path));
         }
         if met.last {
             self.go_off();
@@ -198,9 +182,9 @@ impl Volume {
             self.write_over(&inode, offset, data, (access, &met), buffer)
         });
         if met.last {
-            self.armed.come();
+            self.armed.notify_last();
         }
-        self.alive().and(written)
+        self.check_power().and(written)
     }
 
     /// Writes, and notes what was there before, and the moments that come with it.
@@ -209,16 +193,16 @@ impl Volume {
         inode: &Arc<Inode>,
         offset: u64,
         data: &[u8],
-        (access, met): (DataAccess, &Met),
+        (access, met): (DataAccess, &FiredTriggers),
         buffer: &mut Vec<u8>,
     ) -> Result<UnfinishedWrite, Errno> {
         let (ino, file) = (inode.ino, inode.writer()?);
-        let mut shape = inode.shape();
+        let mut shape = inode.lock_shape();
         let size = shape.size;
         let bypasses = access.mode == Mode::Direct && !self.journals_data;
         let durable =
             bypasses && self.is_lasting_at_once(inode, offset + data.len() as u64, &mut shape)?;
-        let noted = !durable || self.model().pending.history().is_some();
+        let noted = !durable || self.lock_model().pending.history().is_some();
         let mut old = 0;
         if noted {
             let most = size.saturating_sub(offset).min(data.len() as u64) as usize;
@@ -228,38 +212,37 @@ impl Volume {
             old = read_at(file, &mut buffer[..most], offset)?;
         }
         let count = write_at(file, data, offset)?;
-        self.touch(inode, old + count);
+        self.note_touched(inode, old + count);
         let length = count as u64;
         let now = self.executor.now();
-        let mut model = self.model();
+        let mut model = self.lock_model();
         let mut free = Vec::new();
-        let from = model.pending.mark();
+        let from = model.pending.current_mark();
         if noted {
             let before = Before::Bytes(&buffer[..old.min(count)]);
             model.pending.write(ino, offset, length, size, before);
         }
-        model.note(&met.which, self.off_at());
+        model.note_moments(&met.which, self.off_at());
         if durable && noted {
-            let to = model.pending.mark();
-            free = model.pending.wrote(ino, from, to);
+            let to = model.pending.current_mark();
+            free = model.pending.note_direct_write(ino, from, to);
         }
-        free.extend(model.bound(ino));
+        free.extend(model.bound_memory(ino));
         let work = model.ext4.write(now, ino, offset, length, access.mode, access.sync);
         model.note_closed();
-        let sync = access.sync.map(|_| model.pending.mark());
+        let sync = access.sync.map(|_| model.pending.current_mark());
         let is_direct = bypasses && sync.is_none() && !durable;
         let direct = is_direct.then(|| model.begin_direct(ino, from, length)).flatten();
         drop(model);
         if offset + length > size {
             *shape = InodeShape { size: offset + length, solid: None };
         }
-        self.free(&free);
+        self.free_files(&free);
         Ok(UnfinishedWrite { count, work, sync, direct })
     }
 
-    /// Whether a direct write is durable when it is made: on a device that takes no time, and so
-    /// has no cache of its own, while it has power, over blocks that the file has, and no pending
-    /// change to be undone below it.
+    /// Whether a direct write is durable when it is made: with the power on and a device that takes
+    /// no time (and so has no cache), over existing blocks, and no pending change below it to undo.
     fn is_lasting_at_once(
         &self,
         inode: &Inode,
@@ -267,7 +250,10 @@ impl Volume {
         shape: &mut InodeShape,
     ) -> Result<bool, Errno> {
         let in_place = self.executor.is_null() && !self.is_off() && end <= shape.size;
-        if !in_place || shape.solid == Some(false) || !self.model().pending.is_clean(inode.ino) {
+        if !in_place
+            || shape.solid == Some(false)
+            || !self.lock_model().pending.state().is_clean(inode.ino)
+        {
             return Ok(false);
         }
         if shape.solid.is_none() {
@@ -277,21 +263,16 @@ impl Volume {
         Ok(shape.solid == Some(true))
     }
 
-    /// Finds the next data, or the next hole.
-    ///
-    /// # Errors
-    /// `ENXIO` where there is none, `EINVAL` for another kind of seek.
     pub fn seek(&self, ino: InodeNumber, to: SeekFrom) -> Result<u64, Errno> {
         match to {
             SeekFrom::Data(_) | SeekFrom::Hole(_) => {}
             _ => return Err(Errno::INVAL),
         }
         // The place of the descriptor is used by nobody.
-        rustix::fs::seek(self.inode(ino)?.reader()?, to)
+        rustix::fs::seek(self.find_inode(ino)?.reader()?, to)
     }
 }
 
-/// Reads until the buffer is full or the file ends.
 pub(super) fn read_at(file: &OwnedFd, buffer: &mut [u8], offset: u64) -> Result<usize, Errno> {
     let mut count = 0;
     while count < buffer.len() {
@@ -305,7 +286,6 @@ pub(super) fn read_at(file: &OwnedFd, buffer: &mut [u8], offset: u64) -> Result<
     Ok(count)
 }
 
-/// Writes all, or as much as there is room for.
 fn write_at(file: &OwnedFd, data: &[u8], offset: u64) -> Result<usize, Errno> {
     let mut count = 0;
     while count < data.len() {
@@ -319,14 +299,12 @@ fn write_at(file: &OwnedFd, data: &[u8], offset: u64) -> Result<usize, Errno> {
     Ok(count)
 }
 
-/// Direct reads and writes are made of whole sectors. Where they lie in the application's memory
-/// can't be seen from here.
+/// The application's memory can't be checked from here.
 fn check_alignment(mode: Mode, offset: u64, length: usize) -> Result<(), Errno> {
     let whole = offset.is_multiple_of(SECTOR) && (length as u64).is_multiple_of(SECTOR);
     if mode == Mode::Direct && !whole { Err(Errno::INVAL) } else { Ok(()) }
 }
 
-/// Takes away the bits by which others run a file as its owner or group.
 fn drop_privileges(inode: &Inode) -> Result<(), Errno> {
     let mode = inode.stat()?.st_mode;
     let mut taken = Permissions::SUID.as_raw_mode();

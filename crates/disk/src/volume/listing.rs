@@ -1,5 +1,3 @@
-//! Listings of folders.
-
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;
@@ -14,26 +12,18 @@ use rustix::io::Errno;
 use super::inode::Inode;
 use super::{InodeNumber, Volume, is_hidden};
 
-/// Bytes of entries that are read at once.
 const BUFFER: usize = 32 << 10;
 
-/// A number of an open listing.
 pub type Listing = u64;
 
-/// One entry of a folder.
 #[derive(Clone, Copy, Debug)]
 pub struct ListingEntry<'a> {
-    /// The file's number.
     pub ino: InodeNumber,
-    /// What it is.
     pub kind: FileType,
-    /// Its name.
     pub name: &'a OsStr,
-    /// Where the listing goes on after it.
     pub next: u64,
 }
 
-/// The open listings.
 #[derive(Default)]
 pub(super) struct Listings {
     open: RwLock<HashMap<Listing, Arc<ListedFolder>>>,
@@ -42,17 +32,13 @@ pub(super) struct Listings {
 
 struct ListedFolder {
     inode: Arc<Inode>,
-    /// A descriptor has one place at a time: whoever reads from a place of his own holds it.
+    /// A descriptor has one place at a time: readers with a place of their own hold it.
     stream: Mutex<OwnedFd>,
 }
 
 impl Volume {
-    /// Begins to list a folder.
-    ///
-    /// # Errors
-    /// `ENOTDIR`, or what the backing file system said.
     pub fn opendir(&self, ino: InodeNumber) -> Result<Listing, Errno> {
-        let inode = self.inode(ino)?;
+        let inode = self.find_inode(ino)?;
         let stream = Mutex::new(inode.reopen(OFlags::RDONLY | OFlags::DIRECTORY)?);
         let listing = self.listings.last.fetch_add(1, Ordering::Relaxed) + 1;
         let mut open = self.listings.open.write().unwrap_or_else(PoisonError::into_inner);
@@ -60,18 +46,15 @@ impl Volume {
         Ok(listing)
     }
 
-    /// Gives the entries from a place on (0, or what [`ListingEntry::next`] told), until `take` says that
-    /// it has enough by answering `false`; the entry it refused comes first the next time.
-    ///
-    /// # Errors
-    /// `EBADF` for a listing that was closed, or what the backing file system said.
+    /// Gives the entries from a place on (0, or [`ListingEntry::next`]) until `take` returns
+    /// `false`; the refused entry comes first the next time.
     pub fn readdir(
         &self,
         listing: Listing,
         from: u64,
         mut take: impl FnMut(ListingEntry<'_>) -> bool,
     ) -> Result<(), Errno> {
-        let folder = self.listing(listing)?;
+        let folder = self.find_listing(listing)?;
         let stream = folder.stream.lock().unwrap_or_else(PoisonError::into_inner);
         rustix::fs::seek(&*stream, SeekFrom::Start(from))?;
         let mut buffer = vec![MaybeUninit::uninit(); BUFFER];
@@ -94,20 +77,19 @@ impl Volume {
         Ok(())
     }
 
-    /// The attributes of an entry of a listing, which the application holds from then on as if it
-    /// had looked it up; `None` when it has gone meanwhile.
-    pub fn entry(&self, listing: Listing, name: &OsStr) -> Option<Stat> {
-        let folder = self.listing(listing).ok()?;
-        self.find(&folder.inode, name).ok()
+    /// From now on the application holds the entry as if it had looked it up; `None` if it has gone
+    /// meanwhile.
+    pub fn hold_entry(&self, listing: Listing, name: &OsStr) -> Option<Stat> {
+        let folder = self.find_listing(listing).ok()?;
+        self.find_and_hold(&folder.inode, name).ok()
     }
 
-    /// Ends a listing.
     pub fn releasedir(&self, listing: Listing) {
         self.listings.open.write().unwrap_or_else(PoisonError::into_inner).remove(&listing);
     }
 
-    fn listing(&self, listing: Listing) -> Result<Arc<ListedFolder>, Errno> {
-        self.alive()?;
+    fn find_listing(&self, listing: Listing) -> Result<Arc<ListedFolder>, Errno> {
+        self.check_power()?;
         let open = self.listings.open.read().unwrap_or_else(PoisonError::into_inner);
         open.get(&listing).cloned().ok_or(Errno::BADF)
     }

@@ -1,5 +1,3 @@
-//! Names: what is where, and what is made, moved and removed.
-
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
@@ -10,36 +8,26 @@ use bakeoff_devices::plug::NodeKind;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
 use rustix::io::Errno;
 
-use super::durable::{attributes, place};
+use super::durable::{to_attributes, to_entry_place};
 use super::inode::Inode;
 use super::{InodeNumber, Volume, is_hidden, path_of};
 
-/// Who makes a file, and so owns it.
 #[derive(Clone, Copy, Debug)]
 pub struct FileOwner {
-    /// User.
     pub uid: u32,
-    /// Group, unless the folder gives its own to what is in it (`S_ISGID`).
+    /// Used unless the folder gives its own group to new entries (`S_ISGID`).
     pub gid: u32,
 }
 
 impl Volume {
-    /// Finds a name in a folder.
-    ///
-    /// The application holds what it finds until it has let go of it ([`Volume::forget`]) as often
-    /// as it was told of it. The same goes for whatever is made here.
-    ///
-    /// # Errors
-    /// `ENOENT`, or what the backing file system said.
+    /// The application holds the file until it has let go of it ([`Volume::forget`]) as often as it
+    /// has looked it up. The same holds for everything that is made here.
     pub fn lookup(&self, parent: InodeNumber, name: &OsStr) -> Result<Stat, Errno> {
-        let folder = self.inode(parent)?;
-        self.find(&folder, name)
+        let folder = self.find_inode(parent)?;
+        self.find_and_hold(&folder, name)
     }
 
-    /// Makes a file and opens it. `mode` is used as it is: the umask has been taken off.
-    ///
-    /// # Errors
-    /// `EEXIST`, `ENOSPC`, or what the backing file system said.
+    /// Also opens the file. `mode` is used as it is: the umask has been taken off.
     pub fn create(
         &self,
         parent: InodeNumber,
@@ -47,19 +35,16 @@ impl Volume {
         mode: u32,
         who: FileOwner,
     ) -> Result<Stat, Errno> {
-        let _power = self.powered()?;
+        let _power = self.hold_power()?;
         let folder = self.room_for(parent, name)?;
-        let _naming = self.naming();
+        let _naming = self.lock_naming();
         let flags =
             OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(folder.any(), name, flags, Mode::from_raw_mode(mode))?;
-        self.made(&folder, name, file, Some(mode), who, NodeKind::File)
+        let file =
+            rustix::fs::openat(folder.any_descriptor(), name, flags, Mode::from_raw_mode(mode))?;
+        self.hold_new(&folder, name, file, Some(mode), who, NodeKind::File)
     }
 
-    /// Makes a folder.
-    ///
-    /// # Errors
-    /// `EEXIST`, `ENOSPC`, or what the backing file system said.
     pub fn mkdir(
         &self,
         parent: InodeNumber,
@@ -67,17 +52,21 @@ impl Volume {
         mode: u32,
         who: FileOwner,
     ) -> Result<Stat, Errno> {
-        let _power = self.powered()?;
+        let _power = self.hold_power()?;
         let folder = self.room_for(parent, name)?;
-        let _naming = self.naming();
-        rustix::fs::mkdirat(folder.any(), name, Mode::from_raw_mode(mode))?;
-        self.made(&folder, name, find(&folder, name)?, Some(mode), who, NodeKind::Directory)
+        let _naming = self.lock_naming();
+        rustix::fs::mkdirat(folder.any_descriptor(), name, Mode::from_raw_mode(mode))?;
+        self.hold_new(
+            &folder,
+            name,
+            open_entry(&folder, name)?,
+            Some(mode),
+            who,
+            NodeKind::Directory,
+        )
     }
 
-    /// Makes a file, pipe, socket or device file. `mode` says which.
-    ///
-    /// # Errors
-    /// `EEXIST`, `ENOSPC`, or what the backing file system said.
+    /// Makes a file, pipe, socket or device file, as `mode` says.
     pub fn mknod(
         &self,
         parent: InodeNumber,
@@ -86,22 +75,24 @@ impl Volume {
         device: u64,
         who: FileOwner,
     ) -> Result<Stat, Errno> {
-        let _power = self.powered()?;
+        let _power = self.hold_power()?;
         let folder = self.room_for(parent, name)?;
-        let _naming = self.naming();
+        let _naming = self.lock_naming();
         let format = FileType::from_raw_mode(mode);
-        rustix::fs::mknodat(folder.any(), name, format, Mode::from_raw_mode(mode), device)?;
+        rustix::fs::mknodat(
+            folder.any_descriptor(),
+            name,
+            format,
+            Mode::from_raw_mode(mode),
+            device,
+        )?;
         let kind = match format {
             FileType::RegularFile => NodeKind::File,
             other => NodeKind::Special(other.as_raw_mode(), device),
         };
-        self.made(&folder, name, find(&folder, name)?, Some(mode), who, kind)
+        self.hold_new(&folder, name, open_entry(&folder, name)?, Some(mode), who, kind)
     }
 
-    /// Makes a symbolic link.
-    ///
-    /// # Errors
-    /// `EEXIST`, `ENOSPC`, or what the backing file system said.
     pub fn symlink(
         &self,
         parent: InodeNumber,
@@ -109,82 +100,72 @@ impl Volume {
         target: &Path,
         who: FileOwner,
     ) -> Result<Stat, Errno> {
-        let _power = self.powered()?;
+        let _power = self.hold_power()?;
         let folder = self.room_for(parent, name)?;
-        let _naming = self.naming();
-        rustix::fs::symlinkat(target, folder.any(), name)?;
+        let _naming = self.lock_naming();
+        rustix::fs::symlinkat(target, folder.any_descriptor(), name)?;
         let kind = NodeKind::Symlink(target.as_os_str().to_owned());
-        self.made(&folder, name, find(&folder, name)?, None, who, kind)
+        self.hold_new(&folder, name, open_entry(&folder, name)?, None, who, kind)
     }
 
-    /// Where a symbolic link points.
-    ///
-    /// # Errors
-    /// What the backing file system said.
     pub fn readlink(&self, ino: InodeNumber) -> Result<OsString, Errno> {
-        let link = self.inode(ino)?;
-        let target = rustix::fs::readlinkat(link.any(), "", Vec::new())?;
+        let link = self.find_inode(ino)?;
+        let target = rustix::fs::readlinkat(link.any_descriptor(), "", Vec::new())?;
         Ok(OsString::from_vec(target.into_bytes()))
     }
 
-    /// Gives a file one more name.
-    ///
-    /// # Errors
-    /// `EEXIST`, `ENOENT` for a file that has no name any more, or what the backing file system
-    /// said.
     pub fn link(&self, ino: InodeNumber, parent: InodeNumber, name: &OsStr) -> Result<Stat, Errno> {
-        let _power = self.powered()?;
-        let (inode, folder) = (self.inode(ino)?, self.room_for(parent, name)?);
-        let _naming = self.naming();
-        if inode.nameless() {
+        let _power = self.hold_power()?;
+        let (inode, folder) = (self.find_inode(ino)?, self.room_for(parent, name)?);
+        let _naming = self.lock_naming();
+        if inode.is_nameless() {
             return Err(Errno::NOENT);
         }
         let by = AtFlags::SYMLINK_FOLLOW;
-        rustix::fs::linkat(rustix::fs::CWD, path_of(inode.any()), folder.any(), name, by)?;
-        self.renamed(&[ino], |pending| pending.link(place(parent, name), ino));
+        rustix::fs::linkat(
+            rustix::fs::CWD,
+            path_of(inode.any_descriptor()),
+            folder.any_descriptor(),
+            name,
+            by,
+        )?;
+        self.note_renamed(&[ino], |pending| pending.link(to_entry_place(parent, name), ino));
         let stat = inode.stat()?;
         self.inodes.hold(inode);
         Ok(stat)
     }
 
-    /// Removes a name that is not a folder's.
-    ///
-    /// # Errors
-    /// `ENOENT`, `EISDIR`, or what the backing file system said.
     pub fn unlink(&self, parent: InodeNumber, name: &OsStr) -> Result<(), Errno> {
-        let _power = self.powered()?;
-        let folder = self.inode(parent)?;
-        let _naming = self.naming();
-        let thing = self.named(&folder, name)?;
+        let _power = self.hold_power()?;
+        let folder = self.find_inode(parent)?;
+        let _naming = self.lock_naming();
+        let thing = self.find_named(&folder, name)?;
         if thing.has_one_name() && self.may_show_after_removal(&thing) {
             self.orphans.move_here(&folder, name, thing.ino, thing.stat.st_ino)?;
         } else {
-            rustix::fs::unlinkat(folder.any(), name, AtFlags::empty())?;
+            rustix::fs::unlinkat(folder.any_descriptor(), name, AtFlags::empty())?;
         }
-        self.renamed(&[thing.ino], |pending| pending.remove(place(parent, name), thing.ino));
+        self.note_renamed(&[thing.ino], |pending| {
+            pending.remove(to_entry_place(parent, name), thing.ino)
+        });
         self.lost_name(&thing);
         Ok(())
     }
 
-    /// Removes an empty folder.
-    ///
-    /// # Errors
-    /// `ENOTEMPTY`, `ENOTDIR`, or what the backing file system said.
     pub fn rmdir(&self, parent: InodeNumber, name: &OsStr) -> Result<(), Errno> {
-        let _power = self.powered()?;
-        let folder = self.inode(parent)?;
-        let _naming = self.naming();
-        let thing = self.named(&folder, name)?;
-        rustix::fs::unlinkat(folder.any(), name, AtFlags::REMOVEDIR)?;
-        self.renamed(&[thing.ino], |pending| pending.remove(place(parent, name), thing.ino));
+        let _power = self.hold_power()?;
+        let folder = self.find_inode(parent)?;
+        let _naming = self.lock_naming();
+        let thing = self.find_named(&folder, name)?;
+        rustix::fs::unlinkat(folder.any_descriptor(), name, AtFlags::REMOVEDIR)?;
+        self.note_renamed(&[thing.ino], |pending| {
+            pending.remove(to_entry_place(parent, name), thing.ino)
+        });
         self.lost_name(&thing);
         Ok(())
     }
 
-    /// Moves a name; what had the new one is replaced, refused or exchanged, as the flags say.
-    ///
-    /// # Errors
-    /// `EEXIST`, `ENOTEMPTY`, `EINVAL` for flags not known, or what the backing file system said.
+    /// A file with the new name is replaced, refused or exchanged, as the flags say.
     pub fn rename(
         &self,
         from: InodeNumber,
@@ -196,19 +177,25 @@ impl Volume {
         if !(RenameFlags::NOREPLACE | RenameFlags::EXCHANGE).contains(flags) {
             return Err(Errno::INVAL);
         }
-        let _power = self.powered()?;
-        let (old, new) = (self.inode(from)?, self.room_for(to, new_name)?);
-        let _naming = self.naming();
-        let thing = self.named(&old, name)?;
-        let there = match self.named(&new, new_name) {
+        let _power = self.hold_power()?;
+        let (old, new) = (self.find_inode(from)?, self.room_for(to, new_name)?);
+        let _naming = self.lock_naming();
+        let thing = self.find_named(&old, name)?;
+        let there = match self.find_named(&new, new_name) {
             Err(Errno::NOENT) => None,
             there => Some(there?),
         };
-        let (source, target) = (place(from, name), place(to, new_name));
+        let (source, target) = (to_entry_place(from, name), to_entry_place(to, new_name));
         if flags.contains(RenameFlags::EXCHANGE) {
             let there = there.ok_or(Errno::NOENT)?;
-            rustix::fs::renameat_with(old.any(), name, new.any(), new_name, flags)?;
-            self.renamed(&[thing.ino, there.ino], |pending| {
+            rustix::fs::renameat_with(
+                old.any_descriptor(),
+                name,
+                new.any_descriptor(),
+                new_name,
+                flags,
+            )?;
+            self.note_renamed(&[thing.ino, there.ino], |pending| {
                 pending.exchange(source, target, thing.ino, there.ino)
             });
             return Ok(());
@@ -221,12 +208,18 @@ impl Volume {
             }
             _ => None,
         };
-        if let Err(error) = rustix::fs::renameat_with(old.any(), name, new.any(), new_name, flags) {
+        if let Err(error) = rustix::fs::renameat_with(
+            old.any_descriptor(),
+            name,
+            new.any_descriptor(),
+            new_name,
+            flags,
+        ) {
             buried.map(|ino| self.orphans.remove(ino));
             return Err(error);
         }
         let replaced = there.as_ref().map(|there| there.ino);
-        self.renamed(&[thing.ino, replaced.unwrap_or(thing.ino)], |pending| {
+        self.note_renamed(&[thing.ino, replaced.unwrap_or(thing.ino)], |pending| {
             pending.rename(source, target, thing.ino, replaced)
         });
         if let Some(there) = there.filter(|there| there.ino != thing.ino) {
@@ -235,24 +228,22 @@ impl Volume {
         Ok(())
     }
 
-    /// Finds a name and holds what it names.
-    pub(super) fn find(&self, folder: &Inode, name: &OsStr) -> Result<Stat, Errno> {
+    pub(super) fn find_and_hold(&self, folder: &Inode, name: &OsStr) -> Result<Stat, Errno> {
         if is_hidden(folder.ino, name) {
             return Err(Errno::NOENT);
         }
-        let place = find(folder, name)?;
+        let place = open_entry(folder, name)?;
         let stat = rustix::fs::fstat(&place)?;
         if stat.st_dev != self.device {
             return Err(Errno::XDEV);
         }
         let (ino, _) = self.numbers.find_or_assign(stat.st_ino);
-        let inode = self.inodes.hold(Inode::at(ino, place, &stat));
-        Ok(inode.told(stat))
+        let inode = self.inodes.hold(Inode::from_place(ino, place, &stat));
+        Ok(inode.adjust_stat(stat))
     }
 
-    /// The folder that a name is about to be made in.
     fn room_for(&self, parent: InodeNumber, name: &OsStr) -> Result<Arc<Inode>, Errno> {
-        let folder = self.inode(parent)?;
+        let folder = self.find_inode(parent)?;
         if is_hidden(parent, name) {
             return Err(Errno::PERM);
         }
@@ -260,32 +251,30 @@ impl Volume {
         Ok(folder)
     }
 
-    /// What a name stands for, when it is about to change.
-    fn named(&self, folder: &Inode, name: &OsStr) -> Result<NamedFile, Errno> {
+    fn find_named(&self, folder: &Inode, name: &OsStr) -> Result<NamedFile, Errno> {
         if is_hidden(folder.ino, name) {
             return Err(Errno::NOENT);
         }
-        let stat = rustix::fs::statat(folder.any(), name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let stat = rustix::fs::statat(folder.any_descriptor(), name, AtFlags::SYMLINK_NOFOLLOW)?;
         let (ino, _) = self.numbers.find_or_assign(stat.st_ino);
         Ok(NamedFile { ino, stat })
     }
 
-    /// Whether the content of a file may show after a cut of the power though its last name has
-    /// gone: as the removal itself is not durable, unless all that is known of it is pending.
+    /// Whether a power cut may show the content of a file without a name: if the removal itself is
+    /// not durable, unless everything about the file is pending.
     fn may_show_after_removal(&self, thing: &NamedFile) -> bool {
         let is_file = FileType::from_raw_mode(thing.stat.st_mode) == FileType::RegularFile;
-        is_file && self.model().pending.holds(thing.ino)
+        is_file && self.lock_model().pending.needs_content(thing.ino)
     }
 
-    /// What has lost a name is gone when that was the last one and nobody holds it.
+    /// A file that has lost its last name and is not held is removed.
     fn lost_name(&self, thing: &NamedFile) {
-        if thing.has_one_name() && !self.inodes.unname(thing.ino) {
-            self.gone(thing.ino, thing.stat.st_ino);
+        if thing.has_one_name() && !self.inodes.note_nameless(thing.ino) {
+            self.forget_file(thing.ino, thing.stat.st_ino);
         }
     }
 
-    /// Takes in what was just made: gives it its owner and mode, and holds it.
-    fn made(
+    fn hold_new(
         &self,
         folder: &Inode,
         name: &OsStr,
@@ -294,19 +283,22 @@ impl Volume {
         who: FileOwner,
         kind: NodeKind,
     ) -> Result<Stat, Errno> {
-        let stat = self.own(folder, &made, mode, who)?;
+        let stat = self.set_owner(folder, &made, mode, who)?;
         let ino = self.numbers.assign(stat.st_ino);
         let open = kind == NodeKind::File && rustix::fs::fcntl_getfl(&made)?.contains(OFlags::RDWR);
-        let inode =
-            if open { Inode::created(ino, made, &stat) } else { Inode::at(ino, made, &stat) };
-        let place = place(folder.ino, name);
-        self.renamed(&[], |pending| pending.create(place, ino, kind, attributes(&stat)));
-        Ok(self.inodes.hold(inode).told(stat))
+        let inode = if open {
+            Inode::from_created(ino, made, &stat)
+        } else {
+            Inode::from_place(ino, made, &stat)
+        };
+        let place = to_entry_place(folder.ino, name);
+        self.note_renamed(&[], |pending| pending.create(place, ino, kind, to_attributes(&stat)));
+        Ok(self.inodes.hold(inode).adjust_stat(stat))
     }
 
-    /// Gives what was just made its owner and its mode, where the system gave it those of this
-    /// process. A symbolic link has no mode.
-    fn own(
+    /// Sets owner and mode where the system gave those of this process. A symbolic link has no
+    /// mode.
+    fn set_owner(
         &self,
         folder: &Inode,
         made: &OwnedFd,
@@ -336,21 +328,18 @@ impl Volume {
     }
 }
 
-/// What a name stands for.
 struct NamedFile {
     ino: InodeNumber,
     stat: Stat,
 }
 
 impl NamedFile {
-    /// Whether it loses its last name with this one.
     fn has_one_name(&self) -> bool {
         FileType::from_raw_mode(self.stat.st_mode) == FileType::Directory || self.stat.st_nlink == 1
     }
 }
 
-/// A descriptor that says what a name stands for.
-fn find(folder: &Inode, name: &OsStr) -> Result<OwnedFd, Errno> {
+fn open_entry(folder: &Inode, name: &OsStr) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::openat(folder.any(), name, flags, Mode::empty())
+    rustix::fs::openat(folder.any_descriptor(), name, flags, Mode::empty())
 }

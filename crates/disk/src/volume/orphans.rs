@@ -1,4 +1,4 @@
-//! Files that the application has removed, and whose content a cut of the power may bring back.
+//! Files that the application has removed, and whose content a power cut may bring back.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -11,19 +11,17 @@ use rustix::io::Errno;
 use super::inode::Inode;
 use super::{InodeNumber, path_of};
 
-/// The name of the volume's own folder in the backing folder.
 pub const HIDDEN: &str = ".bakeoff-disk";
 
-/// A hidden folder, in which each file has its number for a name.
 pub(super) struct Orphans {
     folder: OwnedFd,
-    /// The files in it, with their numbers in the backing file system.
+    /// Its files, with their numbers in the backing file system.
     buried: Mutex<HashMap<InodeNumber, u64>>,
 }
 
 impl Orphans {
-    /// Makes the hidden folder. What a volume left there that was not closed is removed: it
-    /// ended without a cut of the power, and so with what was applied at once.
+    /// Removes what an earlier volume left there: it ended without a power cut, and so in the state
+    /// of its backing folder.
     pub fn open(root: &OwnedFd) -> Result<Self, Errno> {
         match rustix::fs::mkdirat(root, HIDDEN, Mode::RWXU) {
             Ok(()) | Err(Errno::EXIST) => {}
@@ -31,18 +29,16 @@ impl Orphans {
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = rustix::fs::openat(root, HIDDEN, flags, Mode::empty())?;
-        empty(&folder)?;
+        empty_folder(&folder)?;
         Ok(Self { folder, buried: Mutex::default() })
     }
 
-    /// Removes the hidden folder.
     pub fn close(&self, root: &OwnedFd) {
-        // Nobody is left to tell; the next volume empties it.
-        let _ = empty(&self.folder);
+        let _ = empty_folder(&self.folder);
         let _ = rustix::fs::unlinkat(root, HIDDEN, AtFlags::REMOVEDIR);
     }
 
-    /// Moves a file here instead of removing its last name.
+    /// Moves it here instead of removing its last name.
     pub fn move_here(
         &self,
         folder: &Inode,
@@ -50,12 +46,12 @@ impl Orphans {
         ino: InodeNumber,
         backing: u64,
     ) -> Result<(), Errno> {
-        rustix::fs::renameat(folder.any(), name, &self.folder, ino.to_string())?;
+        rustix::fs::renameat(folder.any_descriptor(), name, &self.folder, ino.to_string())?;
         self.lock().insert(ino, backing);
         Ok(())
     }
 
-    /// Gives a file that is about to be replaced a name here.
+    /// For a file that is about to be replaced.
     pub fn link_here(
         &self,
         folder: &Inode,
@@ -64,12 +60,11 @@ impl Orphans {
         backing: u64,
     ) -> Result<(), Errno> {
         let grave = ino.to_string();
-        rustix::fs::linkat(folder.any(), name, &self.folder, grave, AtFlags::empty())?;
+        rustix::fs::linkat(folder.any_descriptor(), name, &self.folder, grave, AtFlags::empty())?;
         self.lock().insert(ino, backing);
         Ok(())
     }
 
-    /// A new file, for a copy of what would be lost.
     pub fn create(&self, ino: InodeNumber) -> Result<OwnedFd, Errno> {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR;
@@ -79,13 +74,11 @@ impl Orphans {
         Ok(file)
     }
 
-    /// A file that is here, to be read.
-    pub fn read(&self, ino: InodeNumber) -> Result<OwnedFd, Errno> {
+    pub fn open_orphan(&self, ino: InodeNumber) -> Result<OwnedFd, Errno> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         rustix::fs::openat(&self.folder, ino.to_string(), flags, Mode::empty())
     }
 
-    /// Removes a file for good. Gives its number in the backing file system, if it was here.
     pub fn remove(&self, ino: InodeNumber) -> Option<u64> {
         let backing = self.lock().remove(&ino)?;
         // The next volume empties what stays.
@@ -93,8 +86,7 @@ impl Orphans {
         Some(backing)
     }
 
-    /// Whether a file is here.
-    pub fn has(&self, ino: InodeNumber) -> bool {
+    pub fn contains(&self, ino: InodeNumber) -> bool {
         self.lock().contains_key(&ino)
     }
 
@@ -103,8 +95,7 @@ impl Orphans {
     }
 }
 
-/// Removes all files of a folder that has no folders in it.
-fn empty(folder: &OwnedFd) -> Result<(), Errno> {
+fn empty_folder(folder: &OwnedFd) -> Result<(), Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let listing = rustix::fs::open(path_of(folder), flags, Mode::empty())?;
     let mut names = Vec::new();

@@ -1,5 +1,3 @@
-//! Changes of a file's size or blocks other than by writing.
-
 use bakeoff_devices::plug::Before;
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
@@ -11,15 +9,13 @@ use crate::fault::FallibleCall;
 /// Bytes that are kept in memory when they are cut off; more are copied to a file.
 const IN_MEMORY: u64 = 1 << 20;
 
-/// What was at a place before it changed.
 pub(super) enum KeptContent {
     Bytes(Vec<u8>),
-    /// A hidden file holds it, at the same offsets.
     File(InodeNumber),
 }
 
 impl KeptContent {
-    pub fn before(&self) -> Before<'_> {
+    pub fn to_before(&self) -> Before<'_> {
         match self {
             Self::Bytes(bytes) => Before::Bytes(bytes),
             Self::File(ino) => Before::Kept(*ino),
@@ -28,25 +24,21 @@ impl KeptContent {
 }
 
 impl Volume {
-    /// Makes a file shorter or longer.
     pub(super) fn truncate(&self, inode: &Inode, size: u64) -> Result<(), Errno> {
-        self.fault(FallibleCall::Write, inode)?;
+        self.check_fault(FallibleCall::Write, inode)?;
         let file = inode.writer()?;
-        let mut shape = inode.shape();
-        let cut_off = self.keep(inode, size, shape.size)?;
+        let mut shape = inode.lock_shape();
+        let cut_off = self.keep_content(inode, size, shape.size)?;
         rustix::fs::ftruncate(file, size)?;
         let now = self.executor.now();
-        let mut model = self.model();
-        model.pending.truncate(inode.ino, shape.size, size, cut_off.before());
+        let mut model = self.lock_model();
+        model.pending.truncate(inode.ino, shape.size, size, cut_off.to_before());
         model.ext4.truncate(now, inode.ino, size);
         *shape = InodeShape { size, solid: None };
         Ok(())
     }
 
     /// Allocates space, or makes zeros or a hole of it, as `fallocate(2)`.
-    ///
-    /// # Errors
-    /// `EOPNOTSUPP`, `ENOSPC`, or what the backing file system said.
     pub fn fallocate(
         &self,
         ino: InodeNumber,
@@ -58,9 +50,9 @@ impl Volume {
         if !(F::KEEP_SIZE | F::PUNCH_HOLE | F::ZERO_RANGE).contains(flags) {
             return Err(Errno::OPNOTSUPP);
         }
-        let _power = self.powered()?;
-        let inode = self.inode(ino)?;
-        self.fault(FallibleCall::Write, &inode)?;
+        let _power = self.hold_power()?;
+        let inode = self.find_inode(ino)?;
+        self.check_fault(FallibleCall::Write, &inode)?;
         let clears = flags.intersects(F::PUNCH_HOLE | F::ZERO_RANGE);
         let punches = flags.contains(F::PUNCH_HOLE);
         let end = offset.checked_add(length).ok_or(Errno::FBIG)?;
@@ -68,31 +60,32 @@ impl Volume {
             self.make_room(&inode, offset, length)?;
         }
         let file = inode.writer()?;
-        let mut shape = inode.shape();
+        let mut shape = inode.lock_shape();
         let size = shape.size;
-        let cleared = if clears { self.keep(&inode, offset, end.min(size))? } else { NOTHING };
+        let cleared =
+            if clears { self.keep_content(&inode, offset, end.min(size))? } else { NOTHING };
         rustix::fs::fallocate(file, flags, offset, length)?;
         shape.solid = None;
         let now = self.executor.now();
-        let mut model = self.model();
+        let mut model = self.lock_model();
         if clears {
-            model.pending.punch(ino, offset, length, size, cleared.before());
-            model.ext4.punch(now, ino, offset, length);
+            model.pending.punch_hole(ino, offset, length, size, cleared.to_before());
+            model.ext4.punch_hole(now, ino, offset, length);
         }
         if !punches {
-            model.ext4.allocate(now, ino, offset, length);
+            model.ext4.allocate_blocks(now, ino, offset, length);
         }
         if end > size && !flags.contains(F::KEEP_SIZE) {
-            model.pending.truncate(ino, size, end, NOTHING.before());
+            model.pending.truncate(ino, size, end, NOTHING.to_before());
             model.ext4.truncate(now, ino, end);
             shape.size = end;
         }
         Ok(())
     }
 
-    /// Keeps what lies from `start` to `end` of a file, as far as a cut of the power may show it.
-    fn keep(&self, inode: &Inode, start: u64, end: u64) -> Result<KeptContent, Errno> {
-        if start >= end || !self.model().may_show(inode.ino) {
+    /// Keeps what lies from `start` to `end`, if a power cut may show it.
+    fn keep_content(&self, inode: &Inode, start: u64, end: u64) -> Result<KeptContent, Errno> {
+        if start >= end || !self.lock_model().may_show(inode.ino) {
             return Ok(NOTHING);
         }
         if end - start <= IN_MEMORY {
@@ -101,16 +94,22 @@ impl Volume {
             bytes.truncate(count);
             return Ok(KeptContent::Bytes(bytes));
         }
-        let number = self.numbers.fresh();
-        let copied = self.copy(inode, start, end, number);
+        let number = self.numbers.next_number();
+        let copied = self.copy_to_hidden(inode, start, end, number);
         if copied.is_err() {
             self.orphans.remove(number);
         }
         copied.map(|()| KeptContent::File(number))
     }
 
-    /// Copies a part of a file to the same place of a hidden one, holes left out.
-    fn copy(&self, inode: &Inode, start: u64, end: u64, number: InodeNumber) -> Result<(), Errno> {
+    /// Copies to the same place of a hidden file, without holes.
+    fn copy_to_hidden(
+        &self,
+        inode: &Inode,
+        start: u64,
+        end: u64,
+        number: InodeNumber,
+    ) -> Result<(), Errno> {
         let (from, to) = (inode.reader()?, self.orphans.create(number)?);
         rustix::fs::ftruncate(&to, end)?;
         let mut at = start;
@@ -134,5 +133,4 @@ impl Volume {
     }
 }
 
-/// Nothing was there.
 const NOTHING: KeptContent = KeptContent::Bytes(Vec::new());

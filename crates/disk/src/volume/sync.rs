@@ -1,5 +1,3 @@
-//! Syncs, and syncs that fail.
-
 use std::sync::Arc;
 
 use bakeoff_devices::ext4::SyncScope;
@@ -10,10 +8,8 @@ use super::{InodeNumber, Volume};
 use crate::fault::FallibleCall;
 
 impl Volume {
-    /// Makes a file's data durable, or data and attributes; then calls `then`.
-    ///
     /// `then` gets `EIO` when the power goes first, or a fault's error: what was written since the
-    /// last sync is lost then.
+    /// last sync is then lost.
     pub fn fsync(
         self: &Arc<Self>,
         ino: InodeNumber,
@@ -21,26 +17,23 @@ impl Volume {
         then: impl FnOnce(Result<(), Errno>) + Send + 'static,
     ) {
         let came = self.executor.now();
-        let inode = match self.inode(ino) {
+        let inode = match self.find_inode(ino) {
             Ok(inode) => inode,
             Err(error) => return then(Err(error)),
         };
-        if let Err(error) = self.fault(FallibleCall::Fsync, &inode) {
-            self.lose(ino);
+        if let Err(error) = self.check_fault(FallibleCall::Fsync, &inode) {
+            self.lose_unsynced(ino);
             return then(Err(error));
         }
         self.count_sync(&inode);
         let (work, mark) = self.sync_work(ino, sync);
         let volume = Arc::clone(self);
-        self.perform(came, (Waits::Writer, ino), work, move |done| {
-            then(done.and_then(|()| volume.synced(ino, mark)))
+        self.perform_work(came, (Waits::Writer, ino), work, move |done| {
+            then(done.and_then(|()| volume.synced_file(ino, mark)))
         });
     }
 
-    /// Makes a folder's names durable; then calls `then`.
-    ///
-    /// `then` gets `EIO` when the power goes first, or a fault's error: the names are no more durable
-    /// than they were then.
+    /// `then` gets `EIO` when the power goes first, or a fault's error.
     pub fn fsyncdir(
         self: &Arc<Self>,
         ino: InodeNumber,
@@ -48,8 +41,8 @@ impl Volume {
     ) {
         let came = self.executor.now();
         let may = self
-            .inode(ino)
-            .and_then(|inode| self.fault(FallibleCall::Fsync, &inode).map(|()| inode));
+            .find_inode(ino)
+            .and_then(|inode| self.check_fault(FallibleCall::Fsync, &inode).map(|()| inode));
         let inode = match may {
             Ok(inode) => inode,
             Err(error) => return then(Err(error)),
@@ -57,16 +50,15 @@ impl Volume {
         self.count_sync(&inode);
         let (work, mark) = self.sync_folder_work();
         let volume = Arc::clone(self);
-        self.perform(came, (Waits::Writer, ino), work, move |done| {
+        self.perform_work(came, (Waits::Writer, ino), work, move |done| {
             then(done.and_then(|()| volume.synced_folder(ino, mark)))
         });
     }
 
-    /// Loses what was written to a file since its last sync.
-    pub(super) fn lose(&self, ino: InodeNumber) {
-        let Ok(_power) = self.powered() else { return };
-        let mut model = self.model();
-        let mark = model.pending.mark();
+    pub(super) fn lose_unsynced(&self, ino: InodeNumber) {
+        let Ok(_power) = self.hold_power() else { return };
+        let mut model = self.lock_model();
+        let mark = model.pending.current_mark();
         model.pending.fail_sync(ino, mark);
         model.ext4.fail_sync(ino);
     }

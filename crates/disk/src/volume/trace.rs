@@ -1,5 +1,3 @@
-//! Traces of what is asked of the device: see [`bakeoff_devices::trace`].
-
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -17,15 +15,12 @@ use bakeoff_devices::trace::{Tracer, Waits};
 use super::{InodeNumber, Volume};
 use crate::executor::WorkCallback;
 
-/// Bytes that a trace has at most: some 30 million requests.
+/// Some 30 million requests.
 const MOST: u64 = 256 << 20;
-/// Bytes that are kept in memory before they are written.
 const CHUNK: usize = 1 << 20;
 
-/// The trace that is being written, if one is.
 #[derive(Default)]
 pub(super) struct Traces {
-    /// Whether there is one, to be read without a lock.
     on: AtomicBool,
     open: Mutex<Option<OpenTrace>>,
 }
@@ -34,7 +29,6 @@ struct OpenTrace {
     tracer: Tracer,
     file: File,
     written: u64,
-    /// What kept it from being written, once something has.
     failed: Option<io::Error>,
     held: Option<HeldSyncs>,
 }
@@ -50,7 +44,7 @@ impl HeldSyncs {
     fn start(time: Duration) -> io::Result<Self> {
         let (queue, held) = mpsc::channel::<(Instant, WorkCallback)>();
         let thread = thread::Builder::new().name("disk-held".into()).spawn(move || {
-            // All are held for the same time, so that the first one is due first.
+            // All are held for the same time, so the first one is due first.
             for (due, then) in held {
                 thread::sleep(due.saturating_duration_since(Instant::now()));
                 then();
@@ -61,10 +55,9 @@ impl HeldSyncs {
 }
 
 impl OpenTrace {
-    /// Writes what is in memory. A trace that can't be written, or is too long, is told of when it is
-    /// ended: nobody else waits for it.
-    fn save(&mut self) {
-        let bytes = self.tracer.take();
+    /// An error is reported when the trace ends: no caller waits for it.
+    fn write_pending(&mut self) {
+        let bytes = self.tracer.take_bytes();
         self.written += bytes.len() as u64;
         if self.failed.is_some() {
             return;
@@ -85,12 +78,9 @@ impl Traces {
 }
 
 impl Volume {
-    /// Traces from now on what is asked of the device into a new file, which must not be one of this
-    /// disk's. While work takes no time, a sync is answered only after `hold`: so long that what
-    /// other clients commit meanwhile shares the next one, as it does on a device that takes its time.
-    ///
-    /// # Errors
-    /// One is being written already, or the file can't be created.
+    /// Traces what is asked of the device into a new file, which must not be one of this disk's.
+    /// While work takes no time, a sync is answered only after `hold`: so commits of other clients
+    /// share the next one, as on a device that takes its time.
     pub fn begin_trace(&self, to: &Path, hold: Duration) -> io::Result<()> {
         let mut open = self.traces.lock();
         if open.is_some() {
@@ -104,10 +94,8 @@ impl Volume {
         Ok(())
     }
 
-    /// Ends the trace; how many bytes it has.
-    ///
-    /// # Errors
-    /// There is none, or it is longer than 256 MiB or could not be written: then it is no use.
+    /// Returns the bytes of the trace. It fails if the trace is longer than 256 MiB or could not be
+    /// written: then it is no use.
     pub fn end_trace(&self) -> io::Result<u64> {
         self.traces.on.store(false, Ordering::Release);
         let open = self.traces.lock().take();
@@ -115,16 +103,14 @@ impl Volume {
             open.ok_or_else(|| io::Error::other("the disk's requests are not traced"))?;
         if let Some(HeldSyncs { queue, thread, .. }) = open.held.take() {
             drop(queue);
-            // One that panicked has said so.
             let _ = thread.join();
         }
-        open.tracer.end(self.model().ext4.span());
-        open.save();
+        open.tracer.end(self.lock_model().ext4.span());
+        open.write_pending();
         open.failed.map_or(Ok(open.written), Err)
     }
 
-    /// Adds work to the trace, if one is written. It is done for a file, or for several.
-    pub(super) fn trace(&self, waits: Waits, ino: Option<InodeNumber>, work: &DeviceWork) {
+    pub(super) fn trace_work(&self, waits: Waits, ino: Option<InodeNumber>, work: &DeviceWork) {
         if !self.traces.on.load(Ordering::Acquire) || work.steps.iter().all(Vec::is_empty) {
             return;
         }
@@ -132,20 +118,24 @@ impl Volume {
         let Some(open) = open.as_mut() else { return };
         let name = || {
             use std::os::unix::ffi::OsStringExt as _;
-            let path = ino.and_then(|ino| self.inodes.get(ino)?.path(&self.backing));
+            let path = ino.and_then(|ino| self.inodes.get(ino)?.find_path(&self.backing));
             path.unwrap_or_default().into_os_string().into_vec()
         };
-        open.tracer.work(self.executor.now(), waits, ino, name, work);
-        if open.tracer.pending() > CHUNK {
-            open.save();
+        open.tracer.add_work(self.executor.now(), waits, ino, name, work);
+        if open.tracer.pending_bytes() > CHUNK {
+            open.write_pending();
         }
     }
 
-    /// The call that answers a sync when the work is done: after a while, where that is asked for.
-    pub(super) fn held(&self, work: &DeviceWork, then: WorkCallback) -> Option<WorkCallback> {
+    /// The call that answers a sync, later if syncs are held.
+    pub(super) fn hold_answer(
+        &self,
+        work: &DeviceWork,
+        then: WorkCallback,
+    ) -> Option<WorkCallback> {
         let syncs =
             || work.steps.iter().flatten().any(|request| request.kind == RequestKind::Flush);
-        if !self.traces.on.load(Ordering::Acquire) || self.executor.timing() || !syncs() {
+        if !self.traces.on.load(Ordering::Acquire) || self.executor.is_timed() || !syncs() {
             return Some(then);
         }
         let open = self.traces.lock();

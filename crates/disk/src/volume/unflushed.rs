@@ -1,5 +1,5 @@
-//! What has reached the device and would be durable if the device had been flushed. Without write barriers it
-//! never is: its cache holds what was written last, until later writes push it out.
+//! Tracks changes that have reached the device and would be durable after a flush. Without write
+//! barriers there is none: the device's cache holds the last writes until later ones push them out.
 
 use std::collections::VecDeque;
 
@@ -7,24 +7,19 @@ use bakeoff_devices::plug::{ChangeMark, Pending};
 
 use super::InodeNumber;
 
-/// What a sync or a commit has brought to the device: what was changed before a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReachedChanges {
-    /// By a sync of a file.
     File(InodeNumber, ChangeMark),
-    /// By a sync of a folder.
     Folder(InodeNumber, ChangeMark),
     /// A file's bytes and size, which nobody asked for.
     WrittenBack(InodeNumber, ChangeMark),
-    /// All names, as somebody asked for.
     Names(ChangeMark),
-    /// What the journal has.
     Journal(ChangeMark),
 }
 
 impl ReachedChanges {
-    /// It is durable. Gives the numbers whose content is no longer needed.
-    pub fn settle(self, pending: &mut Pending) -> Vec<InodeNumber> {
+    /// Returns the numbers whose content is no longer needed.
+    pub fn settle_in(self, pending: &mut Pending) -> Vec<InodeNumber> {
         match self {
             Self::File(ino, mark) => pending.sync_file(ino, mark),
             Self::Folder(ino, mark) => pending.sync_dir(ino, mark),
@@ -34,7 +29,7 @@ impl ReachedChanges {
         }
     }
 
-    /// Whether it takes in all that another one does, which came before it.
+    /// Whether it covers all of an earlier one.
     fn takes_in(self, earlier: Self) -> bool {
         match (self, earlier) {
             (Self::File(ino, _), Self::File(other, _))
@@ -46,23 +41,20 @@ impl ReachedChanges {
     }
 }
 
-/// What waits in a device's cache, the oldest first.
-pub(super) struct Unflushed {
-    /// Bytes of the cache; 0 where nothing waits, since the device is flushed or has none.
+pub(super) struct UnflushedChanges {
+    /// Bytes; 0 if nothing waits, since the device is flushed or has no cache.
     cache: u64,
-    /// Each with how many bytes the device was asked to write in all when it has left the cache.
+    /// Each with the total of written bytes at which it has left the cache.
     waiting: VecDeque<(u64, ReachedChanges)>,
 }
 
-impl Unflushed {
-    /// In a cache of so many bytes.
+impl UnflushedChanges {
     pub fn new(cache: u64) -> Self {
         Self { cache, waiting: VecDeque::new() }
     }
 
-    /// Takes note of what has reached the device, which was asked to write so many bytes by then. Gives
-    /// what is durable.
-    pub fn reach(&mut self, reached: ReachedChanges, written: u64) -> Vec<ReachedChanges> {
+    /// `written` is the total that the device was asked to write by then. Returns what is durable.
+    pub fn add_reached(&mut self, reached: ReachedChanges, written: u64) -> Vec<ReachedChanges> {
         if self.cache == 0 {
             return vec![reached];
         }
@@ -84,20 +76,20 @@ mod tests {
 
     fn mark() -> ChangeMark {
         let attributes = FileAttributes { mode: 0o755, uid: 0, gid: 0 };
-        Pending::new(1, attributes, Metadata::Ordered).mark()
+        Pending::new(1, attributes, Metadata::Ordered).current_mark()
     }
 
     #[test]
     fn what_is_not_flushed_is_durable_when_a_whole_cache_was_written_after_it() {
-        let mut unflushed = Unflushed::new(100);
+        let mut unflushed = UnflushedChanges::new(100);
         let file = |ino| ReachedChanges::File(ino, mark());
-        assert_eq!(unflushed.reach(file(1), 40), []);
-        assert_eq!(unflushed.reach(file(2), 139), []);
-        assert_eq!(unflushed.reach(file(3), 140), [file(1)]);
-        assert_eq!(unflushed.reach(file(4), 500), [file(2), file(3)]);
+        assert_eq!(unflushed.add_reached(file(1), 40), []);
+        assert_eq!(unflushed.add_reached(file(2), 139), []);
+        assert_eq!(unflushed.add_reached(file(3), 140), [file(1)]);
+        assert_eq!(unflushed.add_reached(file(4), 500), [file(2), file(3)]);
         // Syncs that write nothing are one.
         for _ in 0..1000 {
-            assert_eq!(unflushed.reach(file(4), 500), []);
+            assert_eq!(unflushed.add_reached(file(4), 500), []);
         }
         assert_eq!(unflushed.waiting.len(), 1);
     }
@@ -105,6 +97,6 @@ mod tests {
     #[test]
     fn without_a_cache_or_with_flushes_all_is_durable_at_once() {
         let journal = ReachedChanges::Journal(mark());
-        assert_eq!(Unflushed::new(0).reach(journal, 10), [journal]);
+        assert_eq!(UnflushedChanges::new(0).add_reached(journal, 10), [journal]);
     }
 }

@@ -2,9 +2,11 @@
 //! it.
 //!
 //! This program is also that process, and one that starts it and is killed. So it is its own
-//! harness: `cargo test -p bakeoff-disk --test launch [NAME…]` runs the tests whose names contain
-//! one of these.
+//! harness: `cargo test -p bakeoff-disk --test launch [NAME]` runs the tests whose names contain that.
 
+#[path = "../../../devices/tests/it/drum.rs"]
+mod drum;
+mod memory;
 mod own;
 
 use std::ffi::{OsStr, OsString};
@@ -20,12 +22,13 @@ use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::plug::Metadata;
 use bakeoff_disk::daemon;
 use bakeoff_disk::mount::{self, Error, Launcher, MountOptions, Mounted};
-use bakeoff_disk::table;
+use bakeoff_disk::mount_table;
 use bakeoff_testkit::{Test, needs, wait_until};
 use tempfile::TempDir;
 
 const TESTS: &[Test] = &[
     ("it_mounts_what_it_is_told_to", it_mounts_what_it_is_told_to),
+    ("large_files_take_little_memory", memory::large_files_take_little_memory),
     ("a_refusal_keeps_its_kind", a_refusal_keeps_its_kind),
     ("a_model_of_the_programs_own_takes_its_time", own::it_takes_its_time),
     ("a_model_that_the_daemon_does_not_have_is_refused", own::without_it_it_is_refused),
@@ -52,7 +55,7 @@ fn main() -> ExitCode {
 
 /// Is a disk's daemon that has these models.
 fn serve(models: &Models) -> ExitCode {
-    let served = daemon::launched(models, &mut io::stdin().lock(), &mut io::stdout());
+    let served = daemon::run_launched(models, &mut io::stdin().lock(), &mut io::stdout());
     if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -76,7 +79,7 @@ fn options(place: &Path, model: &str) -> MountOptions {
 }
 
 fn is_mounted(place: &Path) -> bool {
-    table::is_ours(&place.join("m").canonicalize().unwrap())
+    mount_table::is_ours(&place.join("m").canonicalize().unwrap())
 }
 
 #[track_caller]
@@ -185,7 +188,7 @@ fn a_panic_of_one_is_told_in_its_words() {
     match Mounted::start(&launcher, &options(place.path(), own::BROKEN)).unwrap_err() {
         Error::Failed(why) => {
             assert!(why.starts_with("env ended without an answer (exit status: 101)"), "{why}");
-            assert!(why.contains("panicked at") && why.contains(own::BREAKS), "{why}");
+            assert!(why.contains("panicked at") && why.contains(drum::BREAKS), "{why}");
         }
         other => panic!("{other:?}"),
     }
@@ -202,7 +205,7 @@ fn a_panic_of_a_thread_ends_it_and_what_waits() {
         told = mounted.control().stat().expect_err("it ends").to_string();
         told.contains("it has ended (signal: 9 (SIGKILL))")
     });
-    assert!(told.contains("panicked at") && told.contains(own::STICKS), "{told}");
+    assert!(told.contains("panicked at") && told.contains(drum::STICKS), "{told}");
     drop(mounted);
     assert!(!is_mounted(place.path()), "what it left is taken away");
 }
@@ -210,8 +213,8 @@ fn a_panic_of_a_thread_ends_it_and_what_waits() {
 fn a_daemon_that_is_told_nothing_says_so() {
     for input in ["", "\n", "{}\n", "mount it\n"] {
         let mut output = Vec::new();
-        let error =
-            daemon::launched(&Models::standard(), &mut input.as_bytes(), &mut output).unwrap_err();
+        let error = daemon::run_launched(&Models::standard(), &mut input.as_bytes(), &mut output)
+            .unwrap_err();
         let Error::Usage(why) = error else { panic!("{error:?}") };
         assert!(why.contains("standard input"), "{why}");
         let answer = String::from_utf8(output).unwrap();
@@ -227,7 +230,7 @@ fn hold(how: &str, place: &Path) -> ExitCode {
     let options = options(place, "null");
     let _mounted = match how {
         "detached" => {
-            mount::detach(&launcher(), &options).unwrap();
+            mount::mount_detached(&launcher(), &options).unwrap();
             None
         }
         _ => Some(Mounted::start(&launcher(), &options).unwrap()),
@@ -276,6 +279,6 @@ fn a_detached_one_stays() {
     thread::sleep(Duration::from_millis(300));
     assert!(is_mounted(place.path()));
     std::fs::write(place.path().join("m/file"), "text").unwrap();
-    mount::unmount(&place.path().join("m")).unwrap();
+    mount::unmount_disk(&place.path().join("m")).unwrap();
     wait_until_gone(place.path());
 }

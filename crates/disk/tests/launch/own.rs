@@ -5,16 +5,12 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
-use bakeoff_devices::device::agenda::Agenda;
-use bakeoff_devices::device::model::{DeviceModel, DeviceParameters};
-use bakeoff_devices::device::{
-    Completion, Device, DeviceRequest, Nanos, ParameterProblem, RequestKind, within, wrongs,
-};
+use bakeoff_devices::device::model::DeviceModel;
 use bakeoff_devices::models::Models;
 use bakeoff_disk::mount::{Error, Launcher, Mounted};
 use bakeoff_testkit::{Since, wait_until};
-use serde::{Deserialize, Serialize};
 
+use super::drum::Drum;
 use super::{launcher, options, place, wait_until_gone};
 
 /// The argument that makes this program a daemon without the model.
@@ -24,114 +20,15 @@ pub const STANDARD_DAEMON: &str = "standard-disk-daemon";
 const BLOCK: usize = 4096;
 const READS: usize = 5;
 
-/// A model whose devices panic when they are built, and what they say.
-pub const BROKEN: &str = "broken-drum";
-pub const BREAKS: &str = "the drum does not turn";
+/// Drums that panic when they are built, or read.
+pub const BROKEN: &str = "drum/fails=when-built";
+pub const STUCK: &str = "drum/fails=when-read";
 
-/// A model whose devices panic when they are read, and what they say.
-pub const STUCK: &str = "stuck-drum";
-pub const STICKS: &str = "the drum is stuck";
-
-/// The built-in models and the drums.
+/// The built-in models and the drum.
 pub fn models() -> Models {
-    let drum =
-        DeviceModel::new("drum", "a drum without an arm", || Box::new(Drum { each_ms: 4.0 }));
-    let broken = DeviceModel::new(BROKEN, "a drum that does not turn", || Box::new(Broken {}));
-    let stuck = DeviceModel::new(STUCK, "a drum that can't be read", || Box::new(Stuck {}));
-    Models::standard().with([drum, broken, stuck]).expect("they have names of their own")
-}
-
-/// What a drum is like that does not turn.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Broken {}
-
-impl DeviceParameters for Broken {
-    fn check(&self) -> Vec<ParameterProblem> {
-        Vec::new()
-    }
-
-    fn build(&self, _seed: u64) -> Box<dyn Device> {
-        panic!("{BREAKS}")
-    }
-
-    fn cache(&self) -> u64 {
-        0
-    }
-}
-
-/// What a drum is like that can't be read.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Stuck {}
-
-impl DeviceParameters for Stuck {
-    fn check(&self) -> Vec<ParameterProblem> {
-        Vec::new()
-    }
-
-    fn build(&self, _seed: u64) -> Box<dyn Device> {
-        Box::new(Turning { each: 1, sticks: true, agenda: Agenda::default(), free: 0 })
-    }
-
-    fn cache(&self) -> u64 {
-        0
-    }
-}
-
-/// What a drum is like: one request after the other, each in the same time.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Drum {
-    each_ms: f64,
-}
-
-impl DeviceParameters for Drum {
-    fn check(&self) -> Vec<ParameterProblem> {
-        wrongs([within("each_ms", self.each_ms, 0.001..=1e4)])
-    }
-
-    fn build(&self, _seed: u64) -> Box<dyn Device> {
-        let each = (self.each_ms * 1e6) as Nanos;
-        Box::new(Turning { each, sticks: false, agenda: Agenda::default(), free: 0 })
-    }
-
-    fn cache(&self) -> u64 {
-        0
-    }
-}
-
-struct Turning {
-    each: Nanos,
-    /// Whether a read is a panic.
-    sticks: bool,
-    agenda: Agenda,
-    free: Nanos,
-}
-
-impl Device for Turning {
-    fn set_span(&mut self, _bytes: u64) {}
-
-    fn submit(&mut self, now: Nanos, id: u64, request: DeviceRequest) {
-        assert!(!(self.sticks && request.kind == RequestKind::Read), "{STICKS}");
-        self.agenda.enter(now);
-        self.free = self.free.max(now) + self.each;
-        self.agenda.end(self.free, Some(id));
-    }
-
-    fn next_completion(&self) -> Option<Nanos> {
-        self.agenda.next()
-    }
-
-    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
-        self.agenda.settle(now);
-        self.agenda.take(done);
-    }
-
-    fn busy(&self) -> Nanos {
-        self.agenda.busy()
-    }
-
-    fn unused(&self) -> Box<dyn Device> {
-        Box::new(Self { agenda: Agenda::default(), free: 0, ..*self })
-    }
+    let new = || Box::new(Drum::turning(4.0)) as _;
+    let drum = DeviceModel::new("drum", "a drum without an arm", new);
+    Models::standard().with_models([drum]).expect("it has a name of its own")
 }
 
 pub fn it_takes_its_time() {

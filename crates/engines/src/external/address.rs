@@ -1,5 +1,4 @@
-//! The URL of a database, taken apart once and strictly: what it says, and the name under which it
-//! is shown, which has no password.
+//! The URL of a database, parsed once and strictly. Its name is the URL without the password.
 
 use std::path::PathBuf;
 
@@ -7,42 +6,30 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 use super::password::Secret;
 
-/// What is escaped in a name: all but what RFC 3986 calls unreserved.
+/// All but what RFC 3986 calls unreserved is escaped.
 const RESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-/// A parameter's value may be a path.
 const IN_VALUES: AsciiSet = RESERVED.remove(b'/').remove(b':');
 
-/// How to write what a URL can't hold as it is.
 const ESCAPES: &str = "write a character that has a meaning in URLs, a quote, a brace, a space or a \
                        letter that is not ASCII as `%` and two digits for each of its bytes: %2F \
                        for /, %3F for ?, %23 for #, %40 for @, %25 for %, %27 for ', %22 for \", \
                        %7B and %7D for { and }, %5C for \\, %60 for `, %2C for a comma, %20 for a \
                        space";
 
-/// How the URLs of one kind of server look.
-pub(crate) struct Form {
-    /// The scheme, as a name has it.
+pub(crate) struct UrlSyntax {
     pub scheme: &'static str,
-    /// A whole one, to be shown.
     pub example: &'static str,
-    /// The parameters that it may have, in the order of a name.
     pub parameters: &'static [&'static str],
-    /// Whether a storage engine may stand behind `#`.
     pub has_engine: bool,
-    /// Where a password may stand instead, for a message.
     pub passwords: &'static str,
 }
 
-/// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ServerHost {
-    /// A machine's name or address.
     Name(String),
-    /// The folder of a Unix socket.
     Folder(PathBuf),
 }
 
-/// What a URL says; every part decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ServerUrl {
     pub user: String,
@@ -50,34 +37,26 @@ pub(crate) struct ServerUrl {
     pub host: ServerHost,
     pub port: Option<u16>,
     pub database: String,
-    /// In the order of [`Form::parameters`], each once.
     pub parameters: Vec<(&'static str, String)>,
-    /// The storage engine.
     pub engine: Option<String>,
 }
 
-/// What is wrong: no part of the URL that could be a password.
+/// It never quotes a part that could be a password.
 type UrlProblem = String;
 
 impl ServerUrl {
-    /// Takes a URL apart.
-    ///
-    /// # Errors
-    /// What is wrong with it in a line, and how to mend it in the lines after that; nothing in it
-    /// can be a piece of the password.
-    pub fn parse(url: &str, form: &Form) -> Result<Self, String> {
+    pub fn from_url(url: &str, form: &UrlSyntax) -> Result<Self, String> {
         let (_, rest) = url.split_once("://").unwrap_or(("", url));
         take_apart(rest, form)
             .map_err(|wrong| format!("the URL {wrong}\na database is {}\n{ESCAPES}", form.example))
     }
 
-    /// The value of a parameter.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         self.parameters.iter().find(|(known, _)| *known == name).map(|(_, value)| &**value)
     }
 
-    /// The same database as a URL without its password, always written alike.
-    pub fn name(&self, form: &Form) -> String {
+    /// The canonical URL without its password.
+    pub fn to_name(&self, form: &UrlSyntax) -> String {
         let encode = |text: &str| utf8_percent_encode(text, &RESERVED).to_string();
         let host = match &self.host {
             ServerHost::Name(name) if name.contains(':') => format!("[{name}]"),
@@ -99,8 +78,7 @@ impl ServerUrl {
     }
 }
 
-/// What follows the scheme.
-fn take_apart(rest: &str, form: &Form) -> Result<ServerUrl, UrlProblem> {
+fn take_apart(rest: &str, form: &UrlSyntax) -> Result<ServerUrl, UrlProblem> {
     if !rest.bytes().all(|byte| byte.is_ascii_graphic() && !b"'\"{}\\`<>^|".contains(&byte)) {
         return Err("has a character that can't stand in one as it is".into());
     }
@@ -128,20 +106,20 @@ fn take_apart(rest: &str, form: &Form) -> Result<ServerUrl, UrlProblem> {
         });
     };
     let (user, password) = match user.split_once(':') {
-        Some((user, password)) => (user, decoded("a password", password)?),
+        Some((user, password)) => (user, decode_part("a password", password)?),
         None => (user, String::new()),
     };
     let (host, port) = host_and_port(host)?;
     Ok(ServerUrl {
-        user: given("no user", decoded("a user", user)?)?,
+        user: require_text("no user", decode_part("a user", user)?)?,
         password: (!password.is_empty()).then(|| Secret::new(password)),
         host,
         port,
         database: match database.unwrap_or_default() {
             several if several.contains('/') => return Err("has a / behind its database".into()),
-            one => given("no database", decoded("a database", one)?)?,
+            one => require_text("no database", decode_part("a database", one)?)?,
         },
-        parameters: parameters(query, form)?,
+        parameters: parse_parameters(query, form)?,
         engine: match engine {
             Some(_) if !form.has_engine => {
                 return Err("has a #, which the URL of such a database can't have".into());
@@ -154,12 +132,11 @@ fn take_apart(rest: &str, form: &Form) -> Result<ServerUrl, UrlProblem> {
     })
 }
 
-fn given(missing: &str, text: String) -> Result<String, UrlProblem> {
+fn require_text(missing: &str, text: String) -> Result<String, UrlProblem> {
     if text.is_empty() { Err(format!("names {missing}")) } else { Ok(text) }
 }
 
-/// A part without its escapes: `what` it is.
-fn decoded(what: &str, text: &str) -> Result<String, UrlProblem> {
+fn decode_part(what: &str, text: &str) -> Result<String, UrlProblem> {
     let hex = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|it| it.is_ascii_hexdigit());
     if !text.split('%').skip(1).all(hex) {
         return Err(format!("has {what} with a % without two hexadecimal digits after it"));
@@ -185,7 +162,7 @@ fn host_and_port(text: &str) -> Result<(ServerHost, Option<u16>), UrlProblem> {
                 Some((host, port)) => (host, Some(port)),
                 None => (text, None),
             };
-            let host = given("no host", decoded("a host", host)?)?;
+            let host = require_text("no host", decode_part("a host", host)?)?;
             let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
             let host = match host {
                 folder if folder.starts_with('/') => ServerHost::Folder(folder.into()),
@@ -206,18 +183,21 @@ fn non_empty(text: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
 
-fn parameters(query: &str, form: &Form) -> Result<Vec<(&'static str, String)>, UrlProblem> {
+fn parse_parameters(
+    query: &str,
+    form: &UrlSyntax,
+) -> Result<Vec<(&'static str, String)>, UrlProblem> {
     let mut found = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let Some((name, value)) = pair.split_once('=') else {
             return Err("has a parameter without a value: a parameter is name=value".into());
         };
         let known = form.parameters.iter().find(|known| **known == name);
-        let name = *known.ok_or_else(|| unknown(name, form))?;
+        let name = *known.ok_or_else(|| refuse_unknown_parameter(name, form))?;
         if found.iter().any(|(other, _)| *other == name) {
             return Err(format!("has the parameter {name} twice"));
         }
-        let value = given("nothing by a parameter", decoded("a parameter", value)?)?;
+        let value = require_text("nothing by a parameter", decode_part("a parameter", value)?)?;
         found.push((name, value));
     }
     let place = |name: &str| form.parameters.iter().position(|known| *known == name);
@@ -225,8 +205,8 @@ fn parameters(query: &str, form: &Form) -> Result<Vec<(&'static str, String)>, U
     Ok(found)
 }
 
-/// What is said of a parameter that there is not; never its value.
-fn unknown(name: &str, form: &Form) -> UrlProblem {
+/// Never quotes the value: it may be a password.
+fn refuse_unknown_parameter(name: &str, form: &UrlSyntax) -> UrlProblem {
     let lower = name.to_ascii_lowercase();
     if ["pass", "pwd", "secret", "token"].iter().any(|part| lower.contains(part)) {
         return format!("has a password among its parameters: it belongs {}", form.passwords);

@@ -1,4 +1,4 @@
-//! Passwords: where they come from, and that they are shown nowhere.
+//! Passwords and where they come from. They are never shown.
 
 use std::fmt;
 use std::fs::File;
@@ -9,15 +9,14 @@ use std::path::{Path, PathBuf};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
-/// How long a file of passwords may be, in bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// The shortest password that is looked for in what others say, in bytes: a shorter one is in half
-/// of all words.
+/// The shortest password, in bytes, that is hidden in messages of others: a shorter one is part of
+/// many words.
 const SHORTEST: usize = 4;
 
-/// Words that stand in messages about access whatever the password is. Where one of them is the password, a
-/// message that has it as a word of its own tells nothing, and has to stay readable.
+/// Words that messages about access have anyway. A password that is one of them is not hidden where
+/// it stands alone, so that the message stays readable.
 const OF_MESSAGES: [&str; 12] = [
     "access",
     "authentication",
@@ -33,34 +32,28 @@ const OF_MESSAGES: [&str; 12] = [
     "user",
 ];
 
-/// Where the password of a database was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Password {
-    /// In its URL, so that it is known for as long as the process runs alone.
+    /// In its URL: it is known only while this process runs.
     Url,
-    /// In the environment or in a file.
     Kept,
-    /// Nowhere.
     Missing,
 }
 
-/// What nobody may read: a password, or a URL that has one. Its `Debug` shows nothing of it.
+/// A password, or a URL with one. `Debug` hides it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Hides a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text, for who needs it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// A text of somebody else, with stars in the place of this secret, as it is or escaped.
     pub fn hidden_in(&self, text: &str) -> String {
         if self.0.len() < SHORTEST {
             return text.into();
@@ -68,17 +61,17 @@ impl Secret {
         let escaped = utf8_percent_encode(&self.0, NON_ALPHANUMERIC).to_string();
         let quoted = self.0.escape_debug().to_string();
         let forms = [&*self.0, &escaped, &quoted];
-        forms.iter().fold(text.to_owned(), |text, form| hide(&text, form))
+        forms.iter().fold(text.to_owned(), |text, form| hide_secret(&text, form))
     }
 }
 
-/// A text with stars in each place of a secret, but for those where it is a word of the message.
-fn hide(text: &str, secret: &str) -> String {
+/// Replaces a secret by stars, but not where it is a word of the message.
+fn hide_secret(text: &str, secret: &str) -> String {
     let is_common = OF_MESSAGES.contains(&secret);
     let (mut shown, mut done) = (String::new(), 0);
     for (at, _) in text.match_indices(secret) {
         let (before, after) = (&text[..at], &text[at + secret.len()..]);
-        // An echo of it would be quoted, or part of a URL.
+        // An echo of the password would be quoted, or part of a URL.
         let stands_alone = (before.is_empty() || before.ends_with([' ', '(']))
             && (after.is_empty()
                 || after.starts_with([' ', ',', '.', ';', ')', '?'])
@@ -98,33 +91,24 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The password that a variable of the environment gives, if it gives one.
 pub(crate) fn of_environment(variable: &str) -> Option<Secret> {
     std::env::var(variable).ok().filter(|password| !password.is_empty()).map(Secret::new)
 }
 
-/// The first line of a file.
-///
-/// # Errors
-/// When it can't be read, others may read it, or it is empty: a line on what is wrong and one on
-/// how to mend it.
 pub(crate) fn of_file(path: &Path) -> Result<Secret, String> {
-    let text = read(path)?;
+    let text = read_private_file(path)?;
     match text.lines().next() {
         Some(line) if !line.is_empty() => Ok(Secret::new(line)),
         _ => Err(format!("{} is empty\nwrite the password into its first line", path.display())),
     }
 }
 
-/// The password of the first line of a file in PostgreSQL's form that fits, if one does:
-/// `host:port:database:user:password`, a `*` for any, `\` before a `:` or `\` that is meant.
-///
-/// # Errors
-/// As [`of_file`], but for a file that has no fitting line.
+/// The password of the first line that fits in a file in PostgreSQL's form:
+/// `host:port:database:user:password`, where `*` fits any, and `\` escapes `:` and `\`.
 pub(crate) fn of_passfile(path: &Path, wanted: [&str; 4]) -> Result<Option<Secret>, String> {
-    let text = read(path)?;
+    let text = read_private_file(path)?;
     let fitting = text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
-        let fields = fields(line);
+        let fields = split_fields(line);
         let fits = fields.len() == 5
             && fields.iter().zip(wanted).all(|(field, wanted)| field == "*" || field == wanted);
         fits.then(|| Secret::new(&*fields[4])).filter(|password| !password.reveal().is_empty())
@@ -132,8 +116,7 @@ pub(crate) fn of_passfile(path: &Path, wanted: [&str; 4]) -> Result<Option<Secre
     Ok(fitting)
 }
 
-/// The five fields of a line.
-fn fields(line: &str) -> Vec<String> {
+fn split_fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut letters = line.chars();
     while let Some(letter) = letters.next() {
@@ -147,8 +130,7 @@ fn fields(line: &str) -> Vec<String> {
     fields
 }
 
-/// The file where PostgreSQL's clients keep passwords, if there is one.
-pub(crate) fn passfile() -> Option<PathBuf> {
+pub(crate) fn find_passfile() -> Option<PathBuf> {
     if let Some(path) = std::env::var_os("PGPASSFILE").filter(|path| !path.is_empty()) {
         return Some(path.into());
     }
@@ -156,15 +138,14 @@ pub(crate) fn passfile() -> Option<PathBuf> {
     usual.exists().then_some(usual)
 }
 
-/// A file that nobody else may read.
-fn read(path: &Path) -> Result<String, String> {
+fn read_private_file(path: &Path) -> Result<String, String> {
     let shown = path.display();
     let unreadable = |error: std::io::Error| {
         format!(
             "the password file {shown} can't be read: {error}\ngive the path of a file of yours"
         )
     };
-    // Before it is opened, since a pipe would keep who opens it.
+    // Checked before it is opened: opening a pipe would block.
     let is_file = std::fs::metadata(path).map_err(unreadable)?.is_file();
     let file = is_file.then(|| File::open(path).map_err(unreadable)).transpose()?;
     let about = file.as_ref().map(|file| file.metadata().map_err(unreadable)).transpose()?;

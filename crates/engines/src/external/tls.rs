@@ -1,5 +1,5 @@
-//! How a connection to a server that somebody else runs is protected on its way: TLS, with a
-//! certificate that is verified unless a URL says otherwise.
+//! TLS to a server that somebody else runs. Its certificate is verified unless a URL says
+//! otherwise.
 
 use std::error::Error;
 use std::future::Future;
@@ -20,23 +20,21 @@ use tokio_rustls::TlsConnector;
 use super::address::ServerHost;
 use super::verifier;
 
-/// How a connection to a server is protected from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransportSecurity {
     /// It does not leave this machine.
     Local,
-    /// It crosses a network as it is.
+    /// It crosses a network without TLS.
     Plain,
-    /// By TLS, whoever it is that answers.
+    /// TLS; the server is not verified.
     Unverified,
-    /// By TLS, of anybody who has a certificate of the authority.
+    /// TLS; any certificate of the authority will do.
     Authority,
-    /// By TLS, of the server with the URL's name or address.
+    /// TLS; the certificate has to be for the URL's host.
     Verified,
 }
 
 impl TransportSecurity {
-    /// In a word, for a record.
     pub fn name(self) -> &'static str {
         match self {
             Self::Local => "local",
@@ -47,12 +45,10 @@ impl TransportSecurity {
         }
     }
 
-    /// How a server there is spoken to where its URL does not say.
-    pub(crate) fn usual(host: &ServerHost) -> Self {
+    pub(crate) fn default_for(host: &ServerHost) -> Self {
         if is_local(host) { Self::Local } else { Self::Verified }
     }
 
-    /// Without TLS.
     pub(crate) fn without_tls(host: &ServerHost) -> Self {
         if is_local(host) { Self::Local } else { Self::Plain }
     }
@@ -62,7 +58,6 @@ impl TransportSecurity {
     }
 }
 
-/// Whether it is this machine, by what every machine calls itself.
 fn is_local(host: &ServerHost) -> bool {
     match host {
         ServerHost::Folder(_) => true,
@@ -72,11 +67,7 @@ fn is_local(host: &ServerHost) -> bool {
     }
 }
 
-/// The certificates in a file; there is at least one.
-///
-/// # Errors
-/// When it can't be read or has none: what is wrong in a line, and what to do in the next.
-pub(crate) fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+pub(crate) fn read_certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let read: Result<Vec<_>, _> =
         CertificateDer::pem_file_iter(file).and_then(|found| found.collect());
     let wrong = match read {
@@ -91,47 +82,42 @@ pub(crate) fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, 
     ))
 }
 
-/// The file with the certificates that this system trusts: that of `SSL_CERT_FILE`, or the
-/// system's usual one.
 pub(crate) fn system_roots() -> Option<PathBuf> {
     openssl_probe::probe().cert_file
 }
 
-/// rustls's reason to refuse a server, found among the causes of a failure.
-pub(crate) fn refusal<'e>(failure: &'e (dyn Error + 'static)) -> Option<&'e rustls::Error> {
+pub(crate) fn find_refusal<'e>(failure: &'e (dyn Error + 'static)) -> Option<&'e rustls::Error> {
     if let Some(refusal) = failure.downcast_ref::<rustls::Error>() {
         return Some(refusal);
     }
     let inside = failure.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
     match inside {
-        Some(inside) => refusal(inside),
-        None => failure.source().and_then(refusal),
+        Some(inside) => find_refusal(inside),
+        None => failure.source().and_then(find_refusal),
     }
 }
 
-/// TLS for PostgreSQL's client; what it needs is read when it first connects.
+/// TLS for PostgreSQL's client. Its files are read at the first connection.
 #[derive(Clone)]
-pub(crate) struct Tls(Arc<TlsTerms>);
+pub(crate) struct Tls(Arc<TlsSettings>);
 
-struct TlsTerms {
+struct TlsSettings {
     transport: TransportSecurity,
     host: String,
-    /// The authority's certificates; the system's without it.
     roots: Option<PathBuf>,
     ready: OnceLock<Result<(Arc<ClientConfig>, ServerName<'static>), String>>,
 }
 
 impl Tls {
-    /// To that host, under that protection.
     pub fn new(transport: TransportSecurity, host: &ServerHost, roots: Option<PathBuf>) -> Self {
         let host = match host {
             ServerHost::Name(name) => name.clone(),
             ServerHost::Folder(_) => String::new(),
         };
-        Self(Arc::new(TlsTerms { transport, host, roots, ready: OnceLock::new() }))
+        Self(Arc::new(TlsSettings { transport, host, roots, ready: OnceLock::new() }))
     }
 
-    /// None at all: for what does not leave this machine.
+    /// For connections that don't leave this machine.
     pub fn none() -> Self {
         Self::new(TransportSecurity::Local, &ServerHost::Name(String::new()), None)
     }
@@ -140,8 +126,8 @@ impl Tls {
         self.0.transport
     }
 
-    fn start<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S) -> Handshake<S> {
-        match self.0.ready.get_or_init(|| self.0.prepare()) {
+    fn start_handshake<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S) -> Handshake<S> {
+        match self.0.ready.get_or_init(|| self.0.build_config()) {
             Ok((config, name)) => {
                 let connector = TlsConnector::from(Arc::clone(config));
                 Handshake::Going(Box::new(connector.connect(name.clone(), stream)))
@@ -151,26 +137,26 @@ impl Tls {
     }
 }
 
-impl TlsTerms {
-    fn prepare(&self) -> Result<(Arc<ClientConfig>, ServerName<'static>), String> {
+impl TlsSettings {
+    fn build_config(&self) -> Result<(Arc<ClientConfig>, ServerName<'static>), String> {
         let name = ServerName::try_from(self.host.clone())
             .map_err(|_| format!("{} is not a name that a certificate can have", self.host))?;
         let config = match self.transport {
-            TransportSecurity::Verified => verifier::by_name(self.roots()?),
-            TransportSecurity::Authority => verifier::by_authority(self.roots()?),
+            TransportSecurity::Verified => verifier::by_name(self.read_roots()?),
+            TransportSecurity::Authority => verifier::by_authority(self.read_roots()?),
             _ => verifier::by_nothing(),
         };
         Ok((Arc::new(config?), name))
     }
 
-    fn roots(&self) -> Result<RootCertStore, String> {
+    fn read_roots(&self) -> Result<RootCertStore, String> {
         let file = self.roots.clone().or_else(system_roots);
         let file = file.ok_or(
             "this system has no file of certificates that it trusts\n\
                                apt-get install ca-certificates, or give the authority's own",
         )?;
         let mut roots = RootCertStore::empty();
-        let (added, _) = roots.add_parsable_certificates(certificates(&file)?);
+        let (added, _) = roots.add_parsable_certificates(read_certificates(&file)?);
         if added == 0 {
             return Err(format!("no certificate in {} can be used", file.display()));
         }
@@ -179,7 +165,7 @@ impl TlsTerms {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> MakeTlsConnect<S> for Tls {
-    type Stream = Encrypted<S>;
+    type Stream = EncryptedStream<S>;
     type TlsConnect = Self;
     type Error = io::Error;
 
@@ -189,28 +175,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin> MakeTlsConnect<S> for Tls {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> TlsConnect<S> for Tls {
-    type Stream = Encrypted<S>;
+    type Stream = EncryptedStream<S>;
     type Error = io::Error;
     type Future = Handshake<S>;
 
     fn connect(self, stream: S) -> Handshake<S> {
-        self.start(stream)
+        self.start_handshake(stream)
     }
 }
 
-/// A handshake under way.
 pub(crate) enum Handshake<S> {
     Going(Box<tokio_rustls::Connect<S>>),
     Failed(Option<io::Error>),
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Future for Handshake<S> {
-    type Output = io::Result<Encrypted<S>>;
+    type Output = io::Result<EncryptedStream<S>>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match self.get_mut() {
             Self::Going(handshake) => {
-                Pin::new(handshake).poll(context).map_ok(|stream| Encrypted(Box::new(stream)))
+                Pin::new(handshake).poll(context).map_ok(|stream| EncryptedStream(Box::new(stream)))
             }
             Self::Failed(failure) => {
                 Poll::Ready(Err(failure.take().unwrap_or(io::ErrorKind::Other.into())))
@@ -219,17 +204,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Future for Handshake<S> {
     }
 }
 
-/// A stream inside TLS.
-pub(crate) struct Encrypted<S>(Box<tokio_rustls::client::TlsStream<S>>);
+pub(crate) struct EncryptedStream<S>(Box<tokio_rustls::client::TlsStream<S>>);
 
-impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Encrypted<S> {
-    /// None: a server that would have it takes a password without it, too.
+impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for EncryptedStream<S> {
+    /// None: a server that wants it takes a password without it, too.
     fn channel_binding(&self) -> ChannelBinding {
         ChannelBinding::none()
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Encrypted<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for EncryptedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -239,7 +223,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Encrypted<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Encrypted<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for EncryptedStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

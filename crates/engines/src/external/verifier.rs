@@ -1,5 +1,3 @@
-//! The checks of a server's certificate.
-
 use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
@@ -13,49 +11,46 @@ use rustls::{
 
 type ClientConfigResult = Result<ClientConfig, String>;
 
-/// Takes a certificate of an authority among `roots` that has the server's name.
 pub(super) fn by_name(roots: RootCertStore) -> ClientConfigResult {
-    Ok(builder()?.with_root_certificates(roots).with_no_client_auth())
+    Ok(config_builder()?.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// Takes a certificate of an authority among `roots`, whatever its name.
+/// Verifies the authority, but not the host name.
 pub(super) fn by_authority(roots: RootCertStore) -> ClientConfigResult {
-    let provider = provider();
+    let provider = crypto_provider();
     let chain = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
         .build()
         .map_err(|error| error.to_string())?;
-    with(Lenient { chain: Some(chain), provider })
+    config_with_verifier(LenientVerifier { chain: Some(chain), provider })
 }
 
-/// Nothing.
 pub(super) fn by_nothing() -> ClientConfigResult {
-    with(Lenient { chain: None, provider: provider() })
+    config_with_verifier(LenientVerifier { chain: None, provider: crypto_provider() })
 }
 
-fn provider() -> Arc<CryptoProvider> {
+fn crypto_provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-fn builder() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, String> {
-    ClientConfig::builder_with_provider(provider())
+fn config_builder() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, String> {
+    ClientConfig::builder_with_provider(crypto_provider())
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())
 }
 
-fn with(verifier: Lenient) -> ClientConfigResult {
-    let builder = builder()?.dangerous().with_custom_certificate_verifier(Arc::new(verifier));
+fn config_with_verifier(verifier: LenientVerifier) -> ClientConfigResult {
+    let builder =
+        config_builder()?.dangerous().with_custom_certificate_verifier(Arc::new(verifier));
     Ok(builder.with_no_client_auth())
 }
 
-/// Verifies less than the name; that the server has the certificate's key it verifies always.
 #[derive(Debug)]
-struct Lenient {
-    /// What verifies the authority, where that is asked for.
+struct LenientVerifier {
     chain: Option<Arc<WebPkiServerVerifier>>,
     provider: Arc<CryptoProvider>,
 }
 
-impl ServerCertVerifier for Lenient {
+impl ServerCertVerifier for LenientVerifier {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,
@@ -66,7 +61,7 @@ impl ServerCertVerifier for Lenient {
     ) -> Result<ServerCertVerified, Error> {
         let Some(chain) = &self.chain else { return Ok(ServerCertVerified::assertion()) };
         match chain.verify_server_cert(certificate, between, name, status, now) {
-            // The chain is looked at before the name.
+            // The chain is verified before the name.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) => Ok(ServerCertVerified::assertion()),

@@ -1,36 +1,30 @@
-//! What fjall owes: memtables to write as tables, and tables to merge.
+//! fjall's debt: memtables to flush, and tables to compact.
 //!
-//! Its own count of compactions takes in those that found nothing to do, its count of bytes in memtables
-//! leaves transactions out, and its journal's size is behind the lock that commits hold while they sync:
-//! none of these is asked for.
+//! Not used: its count of compactions includes those that found nothing to do, its bytes in
+//! memtables lack transactions, and its journal's size is behind the lock that commits hold while
+//! they sync.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fjall::{AbstractTree, Keyspace, OptimisticTxDatabase};
 
 use crate::debt::ChangeCounter;
-use crate::{Debt, DebtTurn, DebtUnit, Owed, Payment};
+use crate::{Debt, DebtTurn, DebtUnit, DeferredWork, Payment};
 
-/// Runs in level 0 of a key space at which its writes are slowed down (fjall, `local_backpressure`).
+/// Runs in level 0 of a key space at which writes are slowed down (fjall, `local_backpressure`).
 const MOST_RUNS: u64 = 20;
-/// Sealed memtables of a key space at which its writes stop (ibidem).
+/// Sealed memtables of a key space at which writes stop (ibidem).
 pub(super) const MOST_SEALED: u64 = 4;
 
-/// What was before the opening, and what was seen since.
 pub(super) struct FjallDebtState {
-    /// How many memtables the key spaces had begun.
     memtables: u64,
-    /// At how many bytes one is sealed.
     memtable: u64,
-    /// How many were flushed, as far as was seen.
     flushed: AtomicU64,
-    /// The youngest table below level 0 of each key space.
     compacted: ChangeCounter<Vec<Option<u64>>>,
 }
 
 impl FjallDebtState {
-    /// Now; memtables are sealed at so many bytes.
-    pub fn now(spaces: &[Keyspace], memtable: u64) -> Self {
+    pub fn from_spaces(spaces: &[Keyspace], memtable: u64) -> Self {
         Self {
             memtables: memtables(spaces),
             memtable,
@@ -39,23 +33,27 @@ impl FjallDebtState {
         }
     }
 
-    /// What these key spaces owe.
-    pub fn debt(&self, database: &OptimisticTxDatabase, spaces: &[Keyspace]) -> Debt {
+    pub fn measure_debt(&self, database: &OptimisticTxDatabase, spaces: &[Keyspace]) -> Debt {
         let begun = memtables(spaces) - self.memtables;
         let sealed = || spaces.iter().map(|space| space.sealed_memtable_count() as u64);
-        // What is sealed between the two looks makes the difference too small for a moment.
+        // A memtable sealed between the two looks makes the difference too small for a moment.
         let flushed = begun.saturating_sub(sealed().sum());
         let flushed = flushed.max(self.flushed.fetch_max(flushed, Ordering::Relaxed));
-        let compacted = self.compacted.seen(youngest(spaces));
+        let compacted = self.compacted.count_changes(youngest(spaces));
         let runs = spaces.iter().map(|space| space.tree.l0_run_count() as u64);
         let active = spaces.iter().map(|space| space.tree.active_memtable().size());
-        let owed = |name, unit, amount, limit| Owed { name, unit, amount, limit };
+        let owed = |name, unit, amount, limit| DeferredWork { name, unit, amount, limit };
         let memtables_limit = self.memtable * spaces.len() as u64;
         Debt {
             owed: vec![
                 owed("active memtables", DebtUnit::Bytes, active.sum(), Some(memtables_limit)),
-                owed("sealed memtables", DebtUnit::Files, most(sealed()), Some(MOST_SEALED)),
-                owed("runs in level 0", DebtUnit::Files, most(runs), Some(MOST_RUNS)),
+                owed(
+                    "sealed memtables",
+                    DebtUnit::Files,
+                    largest_count(sealed()),
+                    Some(MOST_SEALED),
+                ),
+                owed("runs in level 0", DebtUnit::Files, largest_count(runs), Some(MOST_RUNS)),
                 owed("journals", DebtUnit::Files, database.journal_count() as u64, None),
             ],
             turns: vec![
@@ -70,17 +68,14 @@ impl FjallDebtState {
     }
 }
 
-/// Of the key space that has the most.
-fn most(counts: impl Iterator<Item = u64>) -> u64 {
+fn largest_count(counts: impl Iterator<Item = u64>) -> u64 {
     counts.max().unwrap_or(0)
 }
 
-/// How many memtables were ever begun: each has a number.
 fn memtables(spaces: &[Keyspace]) -> u64 {
     spaces.iter().map(|space| space.tree.active_memtable().id()).sum()
 }
 
-/// Tables are numbered as they are written, and a compaction writes new ones.
 fn youngest(spaces: &[Keyspace]) -> Vec<Option<u64>> {
     let youngest = |space: &Keyspace| {
         let version = space.tree.current_version();

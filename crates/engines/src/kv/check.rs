@@ -1,21 +1,16 @@
-//! The check of a database's integrity: every row has exactly its index entries, every entry its
-//! row, and all of them can be decoded.
+//! The integrity check: every row has exactly its index entries, every entry has its row, and all
+//! can be decoded.
 
 use std::ops::ControlFlow;
 
 use super::codec::DecodedCells;
 use super::plan::TableLayout;
-use super::{ReadTransaction, SCHEMA_KEY, SCHEMA_SPACE, decode, encode_entry};
+use super::{ReadTransaction, SCHEMA_KEY, SCHEMA_SPACE, decode_whole_row, encode_entry};
 use crate::{Error, Result};
 
-/// What is reported before the rest is left out: a wreck needs no longer a list.
 const MOST_FAULTS: usize = 100;
 
-/// Checks all tables in one snapshot; returns what is wrong.
-///
-/// # Errors
-/// The store's own.
-pub fn check(reader: &impl ReadTransaction, layouts: &[TableLayout]) -> Result<Vec<String>> {
+pub fn check_tables(reader: &impl ReadTransaction, layouts: &[TableLayout]) -> Result<Vec<String>> {
     let mut faults = StoreFaults(Vec::new());
     if reader.get(SCHEMA_SPACE, SCHEMA_KEY)?.is_none() {
         let _ = faults.add("the schema is missing".into());
@@ -37,7 +32,6 @@ impl StoreFaults {
         if self.0.len() < MOST_FAULTS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
-    /// Takes what a check of one row or entry found; an error is a fault too.
     fn take(&mut self, found: Result<Option<String>>, place: &str) -> ControlFlow<()> {
         match found {
             Ok(None) => ControlFlow::Continue(()),
@@ -56,7 +50,7 @@ fn check_rows(
     let table = &layout.table;
     reader.scan(layout.space, &[], &[], false, &mut |key, row| {
         let mut check = || {
-            decode(layout, key, row, &mut cells)?;
+            decode_whole_row(layout, key, row, &mut cells)?;
             for column in 0..table.columns.len() {
                 cells.get(column, row)?;
             }
@@ -69,7 +63,7 @@ fn check_rows(
             Ok(None)
         };
         let found = check();
-        Ok(faults.take(found, &format!("table {}, row {}", table.name, hex(key))))
+        Ok(faults.take(found, &format!("table {}, row {}", table.name, format_hex(key))))
     })
 }
 
@@ -91,7 +85,7 @@ fn check_entries(
             let Some(row) = reader.get(layout.space, key)? else {
                 return Ok(Some("it has no row".to_owned()));
             };
-            decode(layout, key, &row, &mut cells)?;
+            decode_whole_row(layout, key, &row, &mut cells)?;
             let value = |column| cells.get(column, &row);
             let filled = encode_entry(layout, number, &value, key, &mut wanted)?;
             if wanted != entry {
@@ -104,10 +98,10 @@ fn check_entries(
             Ok::<_, Error>(None)
         };
         let found = check();
-        Ok(faults.take(found, &format!("index {}, entry {}", index.name, hex(entry))))
+        Ok(faults.take(found, &format!("index {}, entry {}", index.name, format_hex(entry))))
     })
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn format_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,26 +1,25 @@
-//! How cells become bytes: keys whose bytes sort as their cells do, and compact rows.
+//! Encodes cells as bytes: keys whose bytes sort as their cells do, and compact rows.
 //!
-//! A key is its cells one after another. A cell that may be null starts with a byte: 0 for null
-//! and nothing more, 1 for a value. An integer is eight bytes, big endian, its sign bit flipped.
-//! Text is its bytes with every 0 written as `0 1`, then `0 0`: so a text sorts before all that
-//! it is a prefix of, and what follows it can't be taken for a part of it.
+//! A key is its cells one after another. A cell that may be null starts with a byte: 0 for null and
+//! nothing more, 1 for a value. An integer is eight bytes, big endian, its sign bit flipped. Text
+//! is its bytes with every 0 written as `0 1`, then `0 0`: so a text sorts before all texts that it
+//! is a prefix of, and the next cell can't be taken for a part of it. A number that may have a
+//! fraction, which no index has, is the nearest double, its bits turned so that they sort, and then
+//! what it is: 0 and the eight bytes of an integer, or 1.
 //!
-//! A row holds the columns that are not in the key: a bit for each nullable column (1: null),
-//! then the values that are there. An integer is a zigzag varint, text a length and its bytes.
+//! A row holds the columns that are not in the key: a bit for each nullable column (1: null), then
+//! the values that are there. An integer is a zigzag varint, text a length and its bytes. A number
+//! that may have a fraction is 0 and an integer, or 1 and the eight bytes of a double.
 
 use crate::schema::{Column, Type};
-use crate::{Error, Result, Value};
+use crate::{Error, RealValue, Result, Value};
 
-/// The error for bytes that no row or key of ours can have.
-pub fn damaged(what: &str) -> Error {
-    Error::engine(format!("damaged data: {what}"))
+pub fn damaged_error(what: &str) -> Error {
+    Error::from_engine(format!("damaged data: {what}"))
 }
 
-/// Adds a cell to a key, which is to be stored or to be looked for. A value that is too long for its
-/// column may be looked for, and is not found.
-///
-/// # Errors
-/// [`Error::Usage`] for a value of another type than the column's.
+/// Adds a cell to a key. A value that is too long for its column may be looked for; it is not
+/// found.
 pub fn push_key(column: &Column, value: Value<'_>, key: &mut Vec<u8>) -> Result<()> {
     check_kind(column, value)?;
     if column.nullable {
@@ -28,7 +27,17 @@ pub fn push_key(column: &Column, value: Value<'_>, key: &mut Vec<u8>) -> Result<
     }
     match value {
         Value::Null => {}
-        Value::Int(int) => key.extend_from_slice(&(int ^ i64::MIN).to_be_bytes()),
+        Value::Int(int) => {
+            if column.kind.is_fractional() {
+                key.extend_from_slice(&sorting_bits(int as f64));
+                key.push(INTEGER);
+            }
+            key.extend_from_slice(&(int ^ i64::MIN).to_be_bytes());
+        }
+        Value::Real(real) => {
+            key.extend_from_slice(&sorting_bits(real.get()));
+            key.push(DOUBLE);
+        }
         Value::Text(text) => {
             let mut parts = text.as_bytes().split(|byte| *byte == 0);
             key.extend_from_slice(parts.next().unwrap_or_default());
@@ -42,11 +51,28 @@ pub fn push_key(column: &Column, value: Value<'_>, key: &mut Vec<u8>) -> Result<
     Ok(())
 }
 
+/// What follows of a number that may have a fraction.
+const INTEGER: u8 = 0;
+const DOUBLE: u8 = 1;
+
+/// A negative number's bits are all turned, those of others only in their sign.
+fn sorting_bits(real: f64) -> [u8; 8] {
+    let bits = real.to_bits().cast_signed();
+    (bits ^ (bits >> 63 | i64::MIN)).to_be_bytes()
+}
+
+fn from_sorting_bits(bytes: [u8; 8]) -> f64 {
+    let bits = i64::from_be_bytes(bytes);
+    f64::from_bits((bits ^ (!bits >> 63 | i64::MIN)).cast_unsigned())
+}
+
 fn check_kind(column: &Column, value: Value<'_>) -> Result<()> {
+    let kind = column.kind;
     let fits = match value {
         Value::Null => column.nullable,
-        Value::Int(_) => column.kind == Type::Int,
-        Value::Text(_) => column.kind != Type::Int,
+        Value::Int(_) => kind.is_integer() || kind.is_fractional(),
+        Value::Real(_) => kind.is_fractional(),
+        Value::Text(_) => !kind.is_integer() && !kind.is_fractional(),
     };
     if fits {
         return Ok(());
@@ -54,8 +80,8 @@ fn check_kind(column: &Column, value: Value<'_>) -> Result<()> {
     Err(Error::Usage(format!("column {} can't hold {value:?}", column.name)))
 }
 
-/// Turns a key into the first one after all that begin with it; empty when there is none.
-pub fn successor(key: &mut Vec<u8>) {
+/// The first key after all keys with this prefix; empty if there is none.
+pub fn to_successor(key: &mut Vec<u8>) {
     while key.last() == Some(&u8::MAX) {
         key.pop();
     }
@@ -64,10 +90,6 @@ pub fn successor(key: &mut Vec<u8>) {
     }
 }
 
-/// Writes a row: the stored columns of a table, in order.
-///
-/// # Errors
-/// [`Error::Usage`] for a value that its column can't hold; whatever `value` returns.
 pub fn encode_row<'v>(
     columns: &[Column],
     stored: &[usize],
@@ -80,9 +102,18 @@ pub fn encode_row<'v>(
     for &number in stored {
         let (column, value) = (&columns[number], value(number)?);
         column.fits(value)?;
-        match value {
+        match column.kind.round_value(value) {
             Value::Null => row[bit / 8] |= 1 << (bit % 8),
-            Value::Int(int) => push_varint(((int << 1) ^ (int >> 63)) as u64, row),
+            Value::Int(int) => {
+                if column.kind.is_fractional() {
+                    row.push(INTEGER);
+                }
+                push_varint(((int << 1) ^ (int >> 63)) as u64, row);
+            }
+            Value::Real(real) => {
+                row.push(DOUBLE);
+                row.extend_from_slice(&real.get().to_le_bytes());
+            }
             Value::Text(text) => {
                 push_varint(text.len() as u64, row);
                 row.extend_from_slice(text.as_bytes());
@@ -93,12 +124,8 @@ pub fn encode_row<'v>(
     Ok(())
 }
 
-/// How many bytes the cells of these columns take at the beginning of a key.
-///
-/// # Errors
-/// Damaged data.
 pub fn key_length(columns: &[Column], numbers: &[usize], key: &[u8]) -> Result<usize> {
-    let short = || damaged("a key is cut short");
+    let short = || damaged_error("a key is cut short");
     let mut at = 0;
     for column in numbers.iter().map(|number| &columns[*number]) {
         if column.nullable {
@@ -108,11 +135,15 @@ pub fn key_length(columns: &[Column], numbers: &[usize], key: &[u8]) -> Result<u
             }
         }
         at += match column.kind {
-            Type::Int => 8,
-            Type::Text { .. } | Type::MediumText => {
+            Type::Int | Type::Bool => 8,
+            Type::Real | Type::Decimal { .. } => match key.get(at + 8) {
+                Some(&INTEGER) => 8 + 1 + 8,
+                _ => 8 + 1,
+            },
+            Type::Text { .. } | Type::MediumText | Type::Date | Type::Timestamp => {
                 let rest = key.get(at..).unwrap_or_default();
                 let end = rest.windows(2).position(|pair| pair == [0, 0]);
-                2 + end.ok_or_else(|| damaged("a text in a key has no end"))?
+                2 + end.ok_or_else(|| damaged_error("a text in a key has no end"))?
             }
         };
     }
@@ -121,6 +152,22 @@ pub fn key_length(columns: &[Column], numbers: &[usize], key: &[u8]) -> Result<u
 
 fn null_bytes(columns: &[Column], stored: &[usize]) -> usize {
     stored.iter().filter(|number| columns[**number].nullable).count().div_ceil(8)
+}
+
+fn take_eight(bytes: &[u8], at: &mut usize) -> Result<[u8; 8]> {
+    let eight = bytes.get(*at..*at + 8).and_then(|bytes| bytes.try_into().ok());
+    *at += 8;
+    eight.ok_or_else(|| damaged_error("a number is cut short"))
+}
+
+fn take_flag(bytes: &[u8], at: &mut usize) -> Result<bool> {
+    let flag = bytes.get(*at).copied();
+    *at += 1;
+    match flag {
+        Some(INTEGER) => Ok(false),
+        Some(DOUBLE) => Ok(true),
+        _ => Err(damaged_error("a number is neither an integer nor a double")),
+    }
 }
 
 fn push_varint(mut value: u64, bytes: &mut Vec<u8>) {
@@ -134,34 +181,29 @@ fn push_varint(mut value: u64, bytes: &mut Vec<u8>) {
 fn take_varint(bytes: &[u8], at: &mut usize) -> Result<u64> {
     let mut value = 0u64;
     for shift in (0..64).step_by(7) {
-        let byte = *bytes.get(*at).ok_or_else(|| damaged("a number is cut short"))?;
+        let byte = *bytes.get(*at).ok_or_else(|| damaged_error("a number is cut short"))?;
         *at += 1;
         value |= u64::from(byte & 0x7f) << shift;
         if byte < 0x80 {
             return Ok(value);
         }
     }
-    Err(damaged("a number is too long"))
+    Err(damaged_error("a number is too long"))
 }
 
 #[derive(Clone, Copy, Debug)]
 enum DecodedCell {
-    /// Null, or not decoded.
     Null,
     Int(i64),
-    /// A text in the row's bytes.
-    Row {
-        start: usize,
-        end: usize,
-    },
-    /// A text out of a key, unescaped, in [`Cells::text`].
-    Key {
-        start: usize,
-        end: usize,
-    },
+    Real(RealValue),
+    Row { start: usize, end: usize },
+    Key { start: usize, end: usize },
 }
 
-/// The decoded cells of one row, by column number; used again for row after row.
+fn decode_integer(key: &[u8], at: &mut usize) -> Result<DecodedCell> {
+    Ok(DecodedCell::Int(i64::from_be_bytes(take_eight(key, at)?) ^ i64::MIN))
+}
+
 #[derive(Debug, Default)]
 pub struct DecodedCells {
     slots: Vec<DecodedCell>,
@@ -169,17 +211,12 @@ pub struct DecodedCells {
 }
 
 impl DecodedCells {
-    /// Forgets all cells; every column of so many is null until it is decoded.
     pub fn reset(&mut self, columns: usize) {
         self.slots.clear();
         self.slots.resize(columns, DecodedCell::Null);
         self.text.clear();
     }
 
-    /// Decodes cells out of a key; returns how many bytes they take.
-    ///
-    /// # Errors
-    /// Damaged data.
     pub fn decode_key(
         &mut self,
         columns: &[Column],
@@ -190,7 +227,7 @@ impl DecodedCells {
         for &number in numbers {
             let column = &columns[number];
             if column.nullable {
-                let tag = *key.get(at).ok_or_else(|| damaged("a key is cut short"))?;
+                let tag = *key.get(at).ok_or_else(|| damaged_error("a key is cut short"))?;
                 at += 1;
                 if tag == 0 {
                     self.slots[number] = DecodedCell::Null;
@@ -198,39 +235,40 @@ impl DecodedCells {
                 }
             }
             self.slots[number] = match column.kind {
-                Type::Int => {
-                    let bytes = key.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
-                    at += 8;
-                    let bytes = bytes.ok_or_else(|| damaged("a key is cut short"))?;
-                    DecodedCell::Int(i64::from_be_bytes(bytes) ^ i64::MIN)
+                Type::Int | Type::Bool => decode_integer(key, &mut at)?,
+                Type::Real | Type::Decimal { .. } => {
+                    let real = from_sorting_bits(take_eight(key, &mut at)?);
+                    match take_flag(key, &mut at)? {
+                        true => DecodedCell::Real(real.into()),
+                        false => decode_integer(key, &mut at)?,
+                    }
                 }
-                Type::Text { .. } | Type::MediumText => self.unescape(key, &mut at)?,
+                Type::Text { .. } | Type::MediumText | Type::Date | Type::Timestamp => {
+                    self.unescape_text(key, &mut at)?
+                }
             };
         }
         Ok(at)
     }
 
-    fn unescape(&mut self, key: &[u8], at: &mut usize) -> Result<DecodedCell> {
+    fn unescape_text(&mut self, key: &[u8], at: &mut usize) -> Result<DecodedCell> {
         let start = self.text.len();
         loop {
             let rest = key.get(*at..).unwrap_or_default();
             let zero = rest.iter().position(|byte| *byte == 0);
-            let zero = zero.ok_or_else(|| damaged("a text in a key has no end"))?;
+            let zero = zero.ok_or_else(|| damaged_error("a text in a key has no end"))?;
             self.text.extend_from_slice(&rest[..zero]);
             *at += zero + 2;
             match rest.get(zero + 1) {
                 Some(0) => return Ok(DecodedCell::Key { start, end: self.text.len() }),
                 Some(1) => self.text.push(0),
-                _ => return Err(damaged("a text in a key has no end")),
+                _ => return Err(damaged_error("a text in a key has no end")),
             }
         }
     }
 
-    /// Decodes the stored columns of a row, in order; `stored` may stop short of the last ones,
-    /// but `all` names every stored column. Returns how many bytes were read.
-    ///
-    /// # Errors
-    /// Damaged data.
+    /// Decodes the stored columns of a row in order; `stored` may leave out the last ones, `all`
+    /// has every stored column. Returns the bytes read.
     pub fn decode_row(
         &mut self,
         columns: &[Column],
@@ -239,7 +277,7 @@ impl DecodedCells {
         row: &[u8],
     ) -> Result<usize> {
         let mut at = null_bytes(columns, all);
-        let nulls = row.get(..at).ok_or_else(|| damaged("a row is cut short"))?;
+        let nulls = row.get(..at).ok_or_else(|| damaged_error("a row is cut short"))?;
         let mut bit = 0;
         for &number in stored {
             let column = &columns[number];
@@ -251,33 +289,35 @@ impl DecodedCells {
                     continue;
                 }
             }
+            if column.kind.is_fractional() && take_flag(row, &mut at)? {
+                let real = f64::from_le_bytes(take_eight(row, &mut at)?);
+                self.slots[number] = DecodedCell::Real(real.into());
+                continue;
+            }
             let varint = take_varint(row, &mut at)?;
-            self.slots[number] = if column.kind == Type::Int {
+            self.slots[number] = if column.kind.is_integer() || column.kind.is_fractional() {
                 DecodedCell::Int((varint >> 1) as i64 ^ -((varint & 1) as i64))
             } else {
                 let start = at;
                 let end = usize::try_from(varint).ok().and_then(|length| start.checked_add(length));
                 at = end
                     .filter(|end| *end <= row.len())
-                    .ok_or_else(|| damaged("a row is cut short"))?;
+                    .ok_or_else(|| damaged_error("a row is cut short"))?;
                 DecodedCell::Row { start, end: at }
             };
         }
         Ok(at)
     }
 
-    /// The cell of a column; `row` is the row that was decoded.
-    ///
-    /// # Errors
-    /// Damaged data: a text that is not UTF-8.
     pub fn get<'a>(&'a self, column: usize, row: &'a [u8]) -> Result<Value<'a>> {
         let bytes = match self.slots[column] {
             DecodedCell::Null => return Ok(Value::Null),
             DecodedCell::Int(int) => return Ok(Value::Int(int)),
+            DecodedCell::Real(real) => return Ok(Value::Real(real)),
             DecodedCell::Row { start, end } => &row[start..end],
             DecodedCell::Key { start, end } => &self.text[start..end],
         };
-        let text = std::str::from_utf8(bytes).map_err(|_| damaged("a text is not UTF-8"))?;
+        let text = std::str::from_utf8(bytes).map_err(|_| damaged_error("a text is not UTF-8"))?;
         Ok(Value::Text(text))
     }
 }

@@ -2,23 +2,21 @@
 
 use crate::Result;
 
-/// Ranges of keys, which sort themselves.
 #[derive(Debug, Default)]
 pub struct KeyRanges {
     bytes: Vec<u8>,
-    /// Where each range's first key starts, where it ends and the key after the range starts, and where
-    /// that ends.
+    /// Per range: where the first key starts, where it ends and the key after the range starts, and
+    /// where that ends.
     places: Vec<(usize, usize, usize)>,
 }
 
 impl KeyRanges {
-    /// Forgets all of them.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.places.clear();
     }
 
-    /// Adds a range by its first key and the first one after it, which is empty where there is none.
+    /// `to` is the first key after the range; empty: the range has no end.
     pub fn add(&mut self, from: &[u8], to: &[u8]) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(from);
@@ -26,19 +24,17 @@ impl KeyRanges {
         self.places.push((start, start + from.len(), self.bytes.len()));
     }
 
-    /// Sorts them by their first keys.
     pub fn sort(&mut self) {
         let Self { bytes, places } = self;
         places.sort_unstable_by(|a, b| bytes[a.0..a.1].cmp(&bytes[b.0..b.1]));
     }
 
-    /// What no range before it has, of each range in turn, as far as there is something.
-    pub fn disjoint(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+    /// Each range without what earlier ranges have; empty ones are left out.
+    pub fn disjoint_ranges(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let mut reached: Option<&[u8]> = None;
         self.places.iter().filter_map(move |&(start, middle, end)| {
             let (from, to) = (&self.bytes[start..middle], &self.bytes[middle..end]);
             let from = match reached {
-                // A range before it has all that follows.
                 Some([]) => return None,
                 Some(before) => from.max(before),
                 None => from,
@@ -52,7 +48,6 @@ impl KeyRanges {
     }
 }
 
-/// Keys that sort themselves: for lists of keys and for values in their order.
 #[derive(Debug, Default)]
 pub struct SortedKeys {
     bytes: Vec<u8>,
@@ -60,13 +55,11 @@ pub struct SortedKeys {
 }
 
 impl SortedKeys {
-    /// Forgets all of them.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
     }
 
-    /// Adds what `push` adds to the bytes, unless it is what was added last.
     pub fn add(&mut self, push: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         let start = self.bytes.len();
         push(&mut self.bytes)?;
@@ -79,7 +72,6 @@ impl SortedKeys {
         Ok(())
     }
 
-    /// Adds what `push` adds to the bytes, once more if it was added before.
     pub fn add_again(&mut self, push: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         let start = self.bytes.len();
         push(&mut self.bytes)?;
@@ -87,19 +79,16 @@ impl SortedKeys {
         Ok(())
     }
 
-    /// Sorts them.
     pub fn sort(&mut self) {
         let Self { bytes, ends } = self;
         ends.sort_unstable_by(|a, b| bytes[a.0..a.1].cmp(&bytes[b.0..b.1]));
     }
 
-    /// Keeps each of those that stand side by side once.
     pub fn dedup(&mut self) {
         let Self { bytes, ends } = self;
         ends.dedup_by(|a, b| bytes[a.0..a.1] == bytes[b.0..b.1]);
     }
 
-    /// All of them, as they stand.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.ends.iter().map(|(start, end)| &self.bytes[*start..*end])
     }

@@ -6,13 +6,11 @@ use super::codec::encode_row;
 use super::{BulkWriter, KeyValueDatabase, KeyValueStore, ReadTransaction, encode_entry, write};
 use crate::{Error, Loader, Result, Value};
 
-/// A bulk load of one table. The entries of its indexes wait in memory until the end.
 pub struct KeyValueLoader<'d, S: KeyValueStore + 'd> {
     database: &'d KeyValueDatabase<S>,
     table: usize,
     bulk: S::Bulk<'d>,
     indexes: Vec<IndexEntries>,
-    /// The key of the row before.
     last: Vec<u8>,
     key: Vec<u8>,
     row: Vec<u8>,
@@ -20,12 +18,8 @@ pub struct KeyValueLoader<'d, S: KeyValueStore + 'd> {
 }
 
 impl<'d, S: KeyValueStore> KeyValueLoader<'d, S> {
-    /// Starts the load of an empty table.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for a table that is not empty, or the store's own.
     pub fn new(database: &'d KeyValueDatabase<S>, table: usize) -> Result<Self> {
-        let layout = database.layout(table)?;
+        let layout = database.find_layout(table)?;
         let mut empty = true;
         database.store.read()?.scan(layout.space, &[], &[], false, &mut |_, _| {
             empty = false;
@@ -38,7 +32,7 @@ impl<'d, S: KeyValueStore> KeyValueLoader<'d, S> {
         Ok(Self {
             database,
             table,
-            bulk: database.store.bulk()?,
+            bulk: database.store.bulk_load()?,
             indexes: layout.table.indexes.iter().map(|_| IndexEntries::default()).collect(),
             last: Vec::new(),
             key: Vec::new(),
@@ -50,7 +44,7 @@ impl<'d, S: KeyValueStore> KeyValueLoader<'d, S> {
 
 impl<S: KeyValueStore> Loader for KeyValueLoader<'_, S> {
     fn row(&mut self, row: &[Value<'_>]) -> Result<()> {
-        let layout = self.database.layout(self.table)?;
+        let layout = self.database.find_layout(self.table)?;
         layout.table.fits(row)?;
         let value = |column: usize| Ok(row[column]);
         write::encode_key(layout, &value, &mut self.key)?;
@@ -70,11 +64,11 @@ impl<S: KeyValueStore> Loader for KeyValueLoader<'_, S> {
 
     fn finish(self: Box<Self>) -> Result<()> {
         let Self { database, table, mut bulk, indexes, .. } = *self;
-        let layout = database.layout(table)?;
+        let layout = database.find_layout(table)?;
         for (number, mut entries) in indexes.into_iter().enumerate() {
             let index = &layout.table.indexes[number];
             entries.sort();
-            if index.unique && entries.repeat() {
+            if index.unique && entries.has_repeats() {
                 let what = format!("two rows have the same columns of index {}", index.name);
                 return Err(Error::Duplicate(what));
             }
@@ -86,7 +80,6 @@ impl<S: KeyValueStore> Loader for KeyValueLoader<'_, S> {
     }
 }
 
-/// The entries of an index, in one piece of memory.
 #[derive(Default)]
 struct IndexEntries {
     bytes: Vec<u8>,
@@ -108,14 +101,13 @@ impl IndexEntries {
         self.entries.push(IndexEntry { start, length, cells: cells as u32 });
     }
 
-    /// Stable, because it is quick where entries come in runs: keys ascend already.
+    /// A stable sort is quick here: entries come in sorted runs.
     fn sort(&mut self) {
         let Self { bytes, entries } = self;
         entries.sort_by(|a, b| a.all(bytes).cmp(b.all(bytes)));
     }
 
-    /// Whether two neighbours have the same cells, and no null among them.
-    fn repeat(&self) -> bool {
+    fn has_repeats(&self) -> bool {
         self.entries.windows(2).any(|pair| {
             let (a, b) = (pair[0], pair[1]);
             a.cells > 0 && a.cells(&self.bytes).cmp(b.cells(&self.bytes)) == Ordering::Equal

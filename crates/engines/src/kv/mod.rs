@@ -1,10 +1,10 @@
 //! Tables, rows and secondary indexes over an ordered key-value store.
 //!
-//! Every table has a key space of its own, from the primary key to the other columns, and so has
-//! every index: an entry's key is the indexed cells followed by the primary key, and its value is
-//! empty. A store is whatever implements [`KeyValueStore`]; it must never know what its bytes mean.
-//! Statements become plans when the database is opened: nothing is looked up by name later, and a
-//! session's buffers are used again and again.
+//! Every table has a key space from the primary key to the other columns, and so has every index:
+//! an entry's key is the indexed cells and then the primary key, its value is empty. A store
+//! implements [`KeyValueStore`]; it must never know what its bytes mean. Statements become plans
+//! when the database is opened: nothing is looked up by name later, and a session reuses its
+//! buffers.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -24,16 +24,17 @@ mod session;
 mod tests;
 mod write;
 
-use codec::{DecodedCells, damaged};
+use codec::{DecodedCells, damaged_error};
+pub use plan::check_statement;
 use plan::{StatementPlan, TableLayout};
 
-/// An ordered key-value store with so many key spaces, open.
+/// An open ordered key-value store with numbered key spaces.
 pub trait KeyValueStore: Send + Sync + Sized + 'static {
     /// A reading transaction: one snapshot.
     type Read<'s>: ReadTransaction
     where
         Self: 's;
-    /// A writing transaction; serialisable with every other. Dropping it undoes it.
+    /// A writing transaction, serialisable with all others. Dropping it undoes it.
     type Write<'s>: WriteTransaction
     where
         Self: 's;
@@ -44,44 +45,26 @@ pub trait KeyValueStore: Send + Sync + Sized + 'static {
 
     /// Starts a reading transaction. It waits for no writer, and no writer waits for it: see
     /// [`crate::Session`].
-    ///
-    /// # Errors
-    /// The store's own.
     fn read(&self) -> Result<Self::Read<'_>>;
 
-    /// Starts a reading transaction that gets one key and does nothing else.
-    ///
-    /// # Errors
-    /// The store's own.
-    fn find(&self) -> Result<Self::Read<'_>> {
+    /// Starts a reading transaction that only gets one key.
+    fn read_one(&self) -> Result<Self::Read<'_>> {
         self.read()
     }
 
-    /// Starts a writing transaction.
-    ///
-    /// # Errors
-    /// [`Error::Conflict`], or the store's own.
+    /// Starts a writing transaction. It may fail with [`Error::Conflict`].
     fn write(&self) -> Result<Self::Write<'_>>;
 
     /// Starts a bulk load into empty key spaces.
-    ///
-    /// # Errors
-    /// The store's own.
-    fn bulk(&self) -> Result<Self::Bulk<'_>>;
+    fn bulk_load(&self) -> Result<Self::Bulk<'_>>;
 
     /// See [`crate::Database::drain`].
-    ///
-    /// # Errors
-    /// The store's own.
     fn drain(&self) -> Result<()>;
 
     /// See [`crate::Database::counters`].
     fn counters(&self) -> Vec<(&'static str, u64)>;
 
     /// See [`crate::Database::debt`].
-    ///
-    /// # Errors
-    /// The store's own.
     fn debt(&self) -> Result<Option<Debt>> {
         Ok(None)
     }
@@ -102,27 +85,21 @@ pub trait KeyValueStore: Send + Sync + Sized + 'static {
     }
 }
 
-/// What a scan calls for every key and value, until it breaks.
+/// Called by a scan for every key and value, until it breaks.
 pub type Visit<'v> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>> + 'v;
 
 /// A transaction that can read.
 pub trait ReadTransaction {
-    /// A value, as the store lends it.
+    /// A value, borrowed from the store.
     type Bytes<'t>: std::ops::Deref<Target = [u8]>
     where
         Self: 't;
 
     /// The value of a key.
-    ///
-    /// # Errors
-    /// The store's own.
     fn get(&self, space: usize, key: &[u8]) -> Result<Option<Self::Bytes<'_>>>;
 
-    /// Visits the keys from `from` on (empty: from the first), before `to` (empty: to the last),
-    /// in ascending order or in reverse.
-    ///
-    /// # Errors
-    /// Whatever the visitor returns, or the store's own.
+    /// Visits the keys from `from` (empty: the first) up to and without `to` (empty: the last),
+    /// ascending or in reverse. It fails if the visitor fails.
     fn scan(
         &self,
         space: usize,
@@ -132,64 +109,47 @@ pub trait ReadTransaction {
         visit: &mut Visit<'_>,
     ) -> Result<()>;
 
-    /// Whether the store is a server, so that values had better be asked for together.
+    /// Whether the store is a server, so that values are better asked for together.
     const FAR: bool = false;
 
     /// The values of keys, in the order of the keys.
-    ///
-    /// # Errors
-    /// The store's own.
     fn get_all(&self, space: usize, keys: &[&[u8]]) -> Result<Vec<Option<Self::Bytes<'_>>>> {
         keys.iter().map(|key| self.get(space, key)).collect()
     }
 }
 
-/// A transaction that can write, and sees what it has written.
+/// A transaction that can write, and sees its own writes.
 pub trait WriteTransaction: ReadTransaction {
     /// Sets the value of a key.
-    ///
-    /// # Errors
-    /// The store's own.
     fn put(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()>;
 
     /// Removes a key.
-    ///
-    /// # Errors
-    /// The store's own.
     fn delete(&mut self, space: usize, key: &[u8]) -> Result<()>;
 
-    /// Makes everything visible, as durable as was promised when the store was opened.
-    ///
-    /// # Errors
-    /// [`Error::Conflict`], or the store's own; there is no effect then.
+    /// Makes all writes visible, as durable as was promised at the opening. After an error, such as
+    /// [`Error::Conflict`], there is no effect.
     fn commit(self) -> Result<()>;
 }
 
-/// A bulk load: fills one key space after another.
+/// A bulk load; fills one key space after another.
 pub trait BulkWriter {
     /// Adds a key greater than all in its space.
-    ///
-    /// # Errors
-    /// The store's own.
     fn append(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()>;
 
-    /// Ends the load, as durable as was promised when the store was opened.
-    ///
-    /// # Errors
-    /// The store's own.
+    /// Ends the load, as durable as was promised at the opening.
     fn finish(self) -> Result<()>;
 }
 
-/// Bytes of memory that are read from a file at once.
+/// Bytes that a read of memory brings from a file at once.
 const PAGE: usize = 4096;
 
-/// The key space that says which schema the others follow, under this key, and what the largest
-/// generated keys were.
+/// The key space of the schema that the others follow, under this key, and of the largest generated
+/// keys.
 const SCHEMA_SPACE: usize = 0;
 const SCHEMA_KEY: &[u8] = b"schema";
 
-/// The names of the key spaces that a store needs for a schema, in their order.
-pub fn spaces(schema: &Schema) -> Vec<String> {
+/// The names of a schema's key spaces, in order.
+pub fn list_spaces(schema: &Schema) -> Vec<String> {
     let mut names = vec!["schema".to_owned()];
     for table in &schema.tables {
         names.push(format!("table.{}", table.name));
@@ -198,13 +158,10 @@ pub fn spaces(schema: &Schema) -> Vec<String> {
     names
 }
 
-/// Opens the tables of a schema in a store whose files are in `directory`, and whose key spaces are
-/// those of [`spaces`].
-///
-/// # Errors
-/// [`Error::Usage`] for statements that don't fit the schema, or a store that was filled under
-/// another schema; the store's own.
-pub fn open<S: KeyValueStore>(
+/// Opens a schema's tables in a store whose files are in `directory`, with the key spaces of
+/// [`list_spaces`]. [`Error::Usage`] if statements don't fit the schema, or the store was filled under
+/// another one.
+pub fn open_tables<S: KeyValueStore>(
     directory: &Path,
     store: S,
     schema: &Schema,
@@ -212,7 +169,7 @@ pub fn open<S: KeyValueStore>(
 ) -> Result<Box<dyn crate::Database>> {
     schema.validate()?;
     let layouts = TableLayout::from_schema(schema, SCHEMA_SPACE + 1);
-    let plans = statements.iter().map(|statement| plan::plan(&layouts, statement));
+    let plans = statements.iter().map(|statement| plan::plan_statement(&layouts, statement));
     let plans = plans.collect::<Result<_>>()?;
     settle_schema(&store, schema)?;
     let snapshot = store.read()?;
@@ -222,8 +179,8 @@ pub fn open<S: KeyValueStore>(
     Ok(Box::new(KeyValueDatabase { directory: directory.into(), store, layouts, plans, largest }))
 }
 
-/// Writes down the schema in a store that is new, or was opened without a table; holds it against what any
-/// other one was filled under.
+/// Writes the schema into a new store; else compares it with the one that the store was filled
+/// under.
 fn settle_schema<S: KeyValueStore>(store: &S, schema: &Schema) -> Result<()> {
     let wanted = format!("{schema:?}");
     let empty = format!("{:?}", Schema { tables: Vec::new() });
@@ -241,7 +198,7 @@ fn settle_schema<S: KeyValueStore>(store: &S, schema: &Schema) -> Result<()> {
     }
 }
 
-/// The largest generated key that a table has ever had, or 0.
+/// The largest key that rows have now, or 0.
 fn largest_key(snapshot: &impl ReadTransaction, layout: &TableLayout) -> Result<i64> {
     let mut largest = kept_key(snapshot, layout)?;
     if layout.table.generated {
@@ -259,36 +216,33 @@ fn largest_key(snapshot: &impl ReadTransaction, layout: &TableLayout) -> Result<
     Ok(largest)
 }
 
-/// The largest generated key that was kept when a row was deleted, or 0.
+/// The largest key that was kept when a row was deleted, or 0.
 fn kept_key(reader: &impl ReadTransaction, layout: &TableLayout) -> Result<i64> {
     let Some(kept) = reader.get(SCHEMA_SPACE, &layout.largest)? else { return Ok(0) };
-    let kept = (*kept).try_into().map_err(|_| damaged("a largest key is cut short"))?;
+    let kept = (*kept).try_into().map_err(|_| damaged_error("a largest key is cut short"))?;
     Ok(i64::from_be_bytes(kept))
 }
 
-/// Tables in an open store.
 struct KeyValueDatabase<S> {
-    /// Where the store's files are.
     directory: PathBuf,
     store: S,
     layouts: Vec<TableLayout>,
     plans: Vec<StatementPlan>,
-    /// The largest key that each table has ever given or been given; 0 to begin with.
+    /// The largest key that each table has given or was given; 0 to begin with.
     largest: Vec<AtomicI64>,
 }
 
 impl<S: KeyValueStore> KeyValueDatabase<S> {
-    /// The next generated key of a table.
     fn next_key(&self, table: usize) -> Result<i64> {
         let next = |largest: i64| largest.checked_add(1);
         let largest = &self.largest[table];
         match largest.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next) {
             Ok(before) => Ok(before + 1),
-            Err(_) => Err(Error::engine("the table has given its last number")),
+            Err(_) => Err(Error::from_engine("the table has given its last number")),
         }
     }
 
-    /// Takes note of a number that a row was given, so that it is not generated again.
+    /// Prevents that the key of a given row is generated again.
     fn note_key(&self, table: usize, row: &[Value<'_>]) {
         let Table { generated, key, .. } = &self.layouts[table].table;
         if let (true, Value::Int(key)) = (*generated, row[key[0]]) {
@@ -296,8 +250,7 @@ impl<S: KeyValueStore> KeyValueDatabase<S> {
         }
     }
 
-    /// Keeps the largest key of a table whose rows are deleted, so that keys grow on when the
-    /// database is opened again.
+    /// Keeps the largest key when rows are deleted, so that keys still grow after the next opening.
     fn keep_largest(&self, table: usize, writer: &mut impl WriteTransaction) -> Result<()> {
         let layout = &self.layouts[table];
         let largest = self.largest[table].load(Ordering::Relaxed);
@@ -307,7 +260,7 @@ impl<S: KeyValueStore> KeyValueDatabase<S> {
         writer.put(SCHEMA_SPACE, &layout.largest, &largest.to_be_bytes())
     }
 
-    fn layout(&self, table: usize) -> Result<&TableLayout> {
+    fn find_layout(&self, table: usize) -> Result<&TableLayout> {
         self.layouts.get(table).ok_or_else(|| Error::Usage(format!("there is no table {table}")))
     }
 }
@@ -331,7 +284,7 @@ impl<S: KeyValueStore> crate::Database for KeyValueDatabase<S> {
             let indexes = (0..layout.table.indexes.len()).map(|index| layout.index_space(index));
             for space in indexes.chain([layout.space]) {
                 reader.scan(space, &[], &[], false, &mut |_, row| {
-                    // A value in a map is read when somebody looks at its pages.
+                    // A mapped value is read only when its pages are touched.
                     let looked = row.iter().step_by(PAGE).fold(0, |all, byte| all ^ byte);
                     std::hint::black_box(looked);
                     Ok(ControlFlow::Continue(()))
@@ -346,7 +299,7 @@ impl<S: KeyValueStore> crate::Database for KeyValueDatabase<S> {
     }
 
     fn check(&self) -> Result<Vec<String>> {
-        check::check(&self.store.read()?, &self.layouts)
+        check::check_tables(&self.store.read()?, &self.layouts)
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
@@ -366,8 +319,8 @@ impl<S: KeyValueStore> crate::Database for KeyValueDatabase<S> {
     }
 }
 
-/// Writes the entry of an index for a row: the indexed cells, then the row's key. Returns the
-/// length of the cells, or `None` when one of them is null.
+/// Writes an index entry: the indexed cells, then the row's key. Returns the length of the cells,
+/// or `None` if one of them is null.
 fn encode_entry<'v>(
     layout: &TableLayout,
     index: usize,
@@ -387,14 +340,18 @@ fn encode_entry<'v>(
     Ok((!null).then_some(length))
 }
 
-/// Decodes a whole row out of its key and value.
-fn decode(layout: &TableLayout, key: &[u8], row: &[u8], cells: &mut DecodedCells) -> Result<()> {
+fn decode_whole_row(
+    layout: &TableLayout,
+    key: &[u8],
+    row: &[u8],
+    cells: &mut DecodedCells,
+) -> Result<()> {
     let columns = &layout.table.columns;
     cells.reset(columns.len());
     let key_length = cells.decode_key(columns, &layout.table.key, key)?;
     let row_length = cells.decode_row(columns, &layout.stored, &layout.stored, row)?;
     if key_length != key.len() || row_length != row.len() {
-        return Err(damaged("a row is too long"));
+        return Err(damaged_error("a row is too long"));
     }
     Ok(())
 }

@@ -5,23 +5,18 @@ use crate::statement::{
     AccessPath, Action, Filter, RangeBound, ReadOrder, ReadScope, Set, TableRead, Yield,
 };
 use crate::statement::{Statement, filter_parameters};
-use crate::{Error, Result, Schema};
+use crate::{Error, Result, Schema, SqlText};
 
-/// Where a table's rows and index entries are kept.
 #[derive(Debug)]
 pub struct TableLayout {
-    /// The table as it was declared.
     pub table: Table,
-    /// The key space of its rows; its indexes' spaces follow in their order.
     pub space: usize,
-    /// The columns that are not in the key, in order: what a row's value holds.
     pub stored: Vec<usize>,
     /// The key under which the largest generated key outlives its row.
     pub largest: Vec<u8>,
 }
 
 impl TableLayout {
-    /// The layouts of a schema's tables, which fill the key spaces from `first` on.
     pub fn from_schema(schema: &Schema, first: usize) -> Vec<Self> {
         let mut space = first;
         let layout = |table: &Table| {
@@ -34,7 +29,6 @@ impl TableLayout {
         schema.tables.iter().map(layout).collect()
     }
 
-    /// The key space of an index, by its number in the table.
     pub fn index_space(&self, index: usize) -> usize {
         self.space + 1 + index
     }
@@ -45,90 +39,86 @@ impl TableLayout {
     }
 }
 
-/// A statement, ready to run.
 #[derive(Debug)]
 pub struct StatementPlan {
-    /// The table.
     pub table: usize,
-    /// The number of parameters.
     pub parameters: usize,
-    /// What is done.
     pub work: PlannedAction,
 }
 
-/// What a plan does.
 #[derive(Debug)]
 pub enum PlannedAction {
-    /// See [`Action::Read`].
     Read(ReadPlan),
-    /// See [`Action::Insert`].
     Insert,
-    /// See [`Action::Upsert`].
     Upsert,
-    /// See [`Action::Update`].
     Update(UpdatePlan),
-    /// See [`Action::Delete`].
     Delete,
 }
 
-/// A read of one table along one path.
 #[derive(Debug)]
 pub struct ReadPlan {
-    /// The key space that is read.
     pub space: usize,
-    /// The path's own columns; an index entry holds the table's key after them.
+    /// Without the table's key, which follows them in an index entry.
     pub path: Vec<usize>,
-    /// Whether the path is an index.
     pub index: bool,
-    /// Whether the scope names at most one row a value: the whole key.
     pub point: bool,
-    /// Which part of the path.
     pub scope: ReadScope,
-    /// Whether rows whose bounded column is null have to be passed over.
     pub skip_nulls: bool,
-    /// Conditions, each with the number of its first parameter.
     pub filters: Vec<(Filter, usize)>,
-    /// Whether the path is read backwards.
     pub reverse: bool,
-    /// At most so many rows.
     pub limit: Option<u32>,
-    /// What is answered.
     pub yields: Yield,
-    /// The columns of the answer's rows.
     pub answer: Vec<usize>,
-    /// Whether the cells of the key are needed (always decoded out of an index).
+    /// Whether cells of the key are needed; an index's key is always decoded.
     pub needs_key: bool,
-    /// How many of the stored columns have to be decoded; with none, an index alone answers.
+    /// How many stored columns to decode; 0: the index alone answers.
     pub stored_until: usize,
-    /// Whether the transaction means to write what it reads.
     pub for_update: bool,
 }
 
 impl ReadPlan {
-    /// Whether it gets one row by its key, and nothing else.
     pub fn finds_one(&self) -> bool {
         self.point && matches!(self.scope, ReadScope::Range { .. })
     }
 }
 
-/// An update of one row.
 #[derive(Debug)]
 pub struct UpdatePlan {
-    /// How each column of the table is set, with the number of its parameter.
     pub sets: Vec<Option<(Set, usize)>>,
-    /// The number of the key's first parameter.
     pub key: usize,
-    /// Conditions, each with the number of its first parameter.
     pub only_if: Vec<(Filter, usize)>,
-    /// The indexes that hold a column that is set.
     pub indexes: Vec<usize>,
 }
 
-/// Makes a plan of a statement.
-///
-/// # Errors
-/// [`Error::Usage`] for a statement that doesn't fit the schema.
-pub fn plan(layouts: &[TableLayout], statement: &Statement) -> Result<StatementPlan> {
+/// Whether the layer can run a statement; the error says why not.
+pub fn check_statement(schema: &Schema, statement: &Statement) -> std::result::Result<(), String> {
+    let summed = match &statement.action {
+        Action::Sql(SqlText { why, .. }) => {
+            return Err(format!("{why}; only engines with SQL run it"));
+        }
+        Action::Read(TableRead { table, yields: Yield::Sum(column), .. }) => {
+            vec![(*table, *column)]
+        }
+        Action::Update { table, set, .. } => {
+            let added = set.iter().filter_map(|set| match set {
+                Set::Add(column) => Some((*table, *column)),
+                Set::To(_) => None,
+            });
+            added.collect()
+        }
+        _ => Vec::new(),
+    };
+    let column = |(table, column): (usize, usize)| schema.tables.get(table)?.columns.get(column);
+    let mut fractional = summed.into_iter().filter_map(column).filter(|it| it.kind.is_fractional());
+    match fractional.next() {
+        None => Ok(()),
+        Some(Column { name, .. }) => {
+            Err(format!("{name} holds numbers with fractions, and only engines with SQL add them"))
+        }
+    }
+}
+
+pub fn plan_statement(layouts: &[TableLayout], statement: &Statement) -> Result<StatementPlan> {
     let fault = |what: &str| Error::Usage(format!("statement {}: {what}", statement.name));
     let number = match &statement.action {
         Action::Read(read) => read.table,
@@ -136,12 +126,15 @@ pub fn plan(layouts: &[TableLayout], statement: &Statement) -> Result<StatementP
         | Action::Upsert { table }
         | Action::Update { table, .. }
         | Action::Delete { table } => *table,
+        Action::Sql(SqlText { place, why, .. }) => {
+            return Err(Error::Usage(format!("{place}: {why}; only engines with SQL run it")));
+        }
     };
     let layout = layouts.get(number).ok_or_else(|| fault("there is no such table"))?;
     let table = &layout.table;
     let (parameters, work) = match &statement.action {
         Action::Read(read) => {
-            let parameters = read.scope.parameters() + filter_parameters(&read.filters);
+            let parameters = read.scope.count_parameters() + filter_parameters(&read.filters);
             (parameters, PlannedAction::Read(plan_read(layout, read).map_err(fault)?))
         }
         Action::Insert { .. } => (table.columns.len(), PlannedAction::Insert),
@@ -150,7 +143,7 @@ pub fn plan(layouts: &[TableLayout], statement: &Statement) -> Result<StatementP
             let parameters = set.len() + table.key.len() + filter_parameters(only_if);
             (parameters, PlannedAction::Update(plan_update(layout, set, only_if).map_err(fault)?))
         }
-        Action::Delete { .. } => (table.key.len(), PlannedAction::Delete),
+        Action::Delete { .. } | Action::Sql(_) => (table.key.len(), PlannedAction::Delete),
     };
     Ok(StatementPlan { table: number, parameters, work })
 }
@@ -200,7 +193,7 @@ fn plan_read(
         point: !index && !bounded && fixed == path.len(),
         scope: read.scope,
         skip_nulls: skips_nulls(&table.columns, path, read.scope),
-        filters: number_filters(&read.filters, read.scope.parameters()),
+        filters: number_filters(&read.filters, read.scope.count_parameters()),
         reverse: read.order == ReadOrder::Descending,
         limit: read.limit,
         yields: read.yields.clone(),

@@ -3,18 +3,15 @@
 use std::ops::ControlFlow;
 
 use super::ReadTransaction;
-use super::codec::{DecodedCells, damaged, key_length, push_key, successor};
+use super::codec::{DecodedCells, damaged_error, key_length, push_key, to_successor};
 use super::keys::{KeyRanges, SortedKeys};
 use super::plan::{ReadPlan, TableLayout};
 use crate::statement::{Filter, RangeBound, ReadScope, Yield};
 use crate::{Error, Result, Rows, Value};
 
-/// How many entries of an index are read at a time, where a limit says that few are wanted.
 const FEW: usize = 64;
-/// How many rows are asked for together at most.
 const TOGETHER: usize = 256;
 
-/// The buffers of reads, used again for every one.
 #[derive(Debug, Default)]
 pub struct ReadBuffers {
     from: Vec<u8>,
@@ -25,11 +22,7 @@ pub struct ReadBuffers {
     values: SortedKeys,
 }
 
-/// Runs a read; returns the number of rows in the answer.
-///
-/// # Errors
-/// [`Error::Usage`] for parameters that don't fit, damaged data, or the store's own.
-pub fn read<R: ReadTransaction>(
+pub fn run_read<R: ReadTransaction>(
     reader: &R,
     layout: &TableLayout,
     plan: &ReadPlan,
@@ -45,30 +38,29 @@ pub fn read<R: ReadTransaction>(
     match plan.scope {
         _ if plan.limit == Some(0) => {}
         ReadScope::Among(count) => {
-            path.list(&parameters[..count], list)?;
+            path.list_keys(&parameters[..count], list)?;
             for key in list.iter() {
-                path.prefix(key, from, to, cells, &mut answer)?;
+                path.read_prefix(key, from, to, cells, &mut answer)?;
             }
         }
         ReadScope::Ranges(count) => {
-            path.ranges(&parameters[..2 * count], (from, to), ranges)?;
-            for (from, to) in ranges.disjoint() {
-                path.scan(from, to, cells, &mut answer)?;
+            path.list_ranges(&parameters[..2 * count], (from, to), ranges)?;
+            for (from, to) in ranges.disjoint_ranges() {
+                path.scan_range(from, to, cells, &mut answer)?;
             }
         }
         ReadScope::Range { equal, from: lower, to: upper } => {
-            let bounded = path.range(equal, lower, upper, parameters, from, to)?;
+            let bounded = path.write_range(equal, lower, upper, parameters, from, to)?;
             if bounded && plan.point {
-                path.point(from, cells, &mut answer)?;
+                path.read_point(from, cells, &mut answer)?;
             } else if bounded {
-                path.scan(from, to, cells, &mut answer)?;
+                path.scan_range(from, to, cells, &mut answer)?;
             }
         }
     }
     answer.finish(cells)
 }
 
-/// Where rows come from.
 struct RowSource<'p, R> {
     reader: &'p R,
     layout: &'p TableLayout,
@@ -76,23 +68,21 @@ struct RowSource<'p, R> {
 }
 
 impl<R: ReadTransaction> RowSource<'_, R> {
-    fn push(&self, column: usize, value: Value<'_>, key: &mut Vec<u8>) -> Result<()> {
+    fn push_key_cell(&self, column: usize, value: Value<'_>, key: &mut Vec<u8>) -> Result<()> {
         push_key(&self.layout.table.columns[self.plan.path[column]], value, key)
     }
 
-    /// Writes the keys of a list, each once; nulls equal nothing.
-    fn list(&self, parameters: &[Value<'_>], list: &mut SortedKeys) -> Result<()> {
+    fn list_keys(&self, parameters: &[Value<'_>], list: &mut SortedKeys) -> Result<()> {
         list.clear();
         for value in parameters.iter().filter(|value| **value != Value::Null) {
-            list.add(|bytes| self.push(0, *value, bytes))?;
+            list.add(|bytes| self.push_key_cell(0, *value, bytes))?;
         }
         list.sort();
         list.dedup();
         Ok(())
     }
 
-    /// Writes the ranges that hold something, in their order.
-    fn ranges(
+    fn list_ranges(
         &self,
         parameters: &[Value<'_>],
         (from, to): (&mut Vec<u8>, &mut Vec<u8>),
@@ -101,7 +91,7 @@ impl<R: ReadTransaction> RowSource<'_, R> {
         const INCLUSIVE: Option<RangeBound> = Some(RangeBound::Inclusive);
         ranges.clear();
         for bounds in parameters.chunks_exact(2) {
-            if self.range(0, INCLUSIVE, INCLUSIVE, bounds, from, to)? {
+            if self.write_range(0, INCLUSIVE, INCLUSIVE, bounds, from, to)? {
                 ranges.add(from, to);
             }
         }
@@ -109,8 +99,7 @@ impl<R: ReadTransaction> RowSource<'_, R> {
         Ok(())
     }
 
-    /// Writes the first key of a range and the first one after it; `false` if it is empty.
-    fn range(
+    fn write_range(
         &self,
         equal: usize,
         lower: Option<RangeBound>,
@@ -125,23 +114,23 @@ impl<R: ReadTransaction> RowSource<'_, R> {
         }
         from.clear();
         for (column, value) in parameters[..equal].iter().enumerate() {
-            self.push(column, *value, from)?;
+            self.push_key_cell(column, *value, from)?;
         }
         to.clear();
         to.extend_from_slice(from);
         match upper {
-            None => successor(to),
+            None => to_successor(to),
             Some(bound) => {
-                self.push(equal, parameters[equal + bounds - 1], to)?;
+                self.push_key_cell(equal, parameters[equal + bounds - 1], to)?;
                 if bound == RangeBound::Inclusive {
-                    successor(to);
+                    to_successor(to);
                 }
             }
         }
         if let Some(bound) = lower {
-            self.push(equal, parameters[equal], from)?;
+            self.push_key_cell(equal, parameters[equal], from)?;
             if bound == RangeBound::Exclusive {
-                successor(from);
+                to_successor(from);
                 if from.is_empty() {
                     return Ok(false);
                 }
@@ -152,7 +141,7 @@ impl<R: ReadTransaction> RowSource<'_, R> {
         Ok(to.is_empty() || from < to)
     }
 
-    fn prefix(
+    fn read_prefix(
         &self,
         key: &[u8],
         from: &mut Vec<u8>,
@@ -163,15 +152,15 @@ impl<R: ReadTransaction> RowSource<'_, R> {
         from.clear();
         from.extend_from_slice(key);
         if self.plan.point {
-            return self.point(from, cells, answer);
+            return self.read_point(from, cells, answer);
         }
         to.clear();
         to.extend_from_slice(key);
-        successor(to);
-        self.scan(from, to, cells, answer)
+        to_successor(to);
+        self.scan_range(from, to, cells, answer)
     }
 
-    fn point(
+    fn read_point(
         &self,
         key: &[u8],
         cells: &mut DecodedCells,
@@ -184,7 +173,7 @@ impl<R: ReadTransaction> RowSource<'_, R> {
         Ok(())
     }
 
-    fn scan(
+    fn scan_range(
         &self,
         from: &[u8],
         to: &[u8],
@@ -196,14 +185,13 @@ impl<R: ReadTransaction> RowSource<'_, R> {
         }
         self.reader.scan(self.plan.space, from, to, self.plan.reverse, &mut |key, row| {
             if self.plan.index {
-                return self.entry(key, cells, answer);
+                return self.add_entry(key, cells, answer);
             }
             self.decode_row(key, row, cells)?;
             answer.add(cells, row)
         })
     }
 
-    /// Reads entries of an index, then all of their rows together; of a read that has a limit a few at a time.
     fn scan_far(
         &self,
         mut from: Vec<u8>,
@@ -228,7 +216,7 @@ impl<R: ReadTransaction> RowSource<'_, R> {
                     entries.iter().zip(&own).map(|(entry, own)| &entry[*own..]).collect();
                 let rows = self.reader.get_all(layout.space, &keys)?;
                 for (entry, row) in entries.iter().zip(rows) {
-                    let row = row.ok_or_else(|| damaged("an index entry has no row"))?;
+                    let row = row.ok_or_else(|| damaged_error("an index entry has no row"))?;
                     self.decode_entry(entry, cells)?;
                     self.decode_stored(&row, cells)?;
                     if answer.add(cells, &row)?.is_break() {
@@ -248,8 +236,7 @@ impl<R: ReadTransaction> RowSource<'_, R> {
         }
     }
 
-    /// Decodes the cells that an index entry has: its own, and those of the row's key; returns the latter's
-    /// place.
+    /// Returns where the row's key begins.
     fn decode_entry(&self, entry: &[u8], cells: &mut DecodedCells) -> Result<usize> {
         let table = &self.layout.table;
         cells.reset(table.columns.len());
@@ -258,8 +245,8 @@ impl<R: ReadTransaction> RowSource<'_, R> {
         Ok(own)
     }
 
-    /// Adds the row of an index entry; fetches it only if the entry itself lacks a column.
-    fn entry(
+    /// Fetches the row only if the entry lacks a column.
+    fn add_entry(
         &self,
         entry: &[u8],
         cells: &mut DecodedCells,
@@ -270,7 +257,7 @@ impl<R: ReadTransaction> RowSource<'_, R> {
             return answer.add(cells, &[]);
         }
         let row = self.reader.get(self.layout.space, &entry[own..])?;
-        let row = row.ok_or_else(|| damaged("an index entry has no row"))?;
+        let row = row.ok_or_else(|| damaged_error("an index entry has no row"))?;
         self.decode_stored(&row, cells)?;
         answer.add(cells, &row)
     }
@@ -290,22 +277,19 @@ impl<R: ReadTransaction> RowSource<'_, R> {
     }
 }
 
-/// What becomes of the rows that are found.
 struct ReadAnswer<'a> {
     layout: &'a TableLayout,
     plan: &'a ReadPlan,
     parameters: &'a [Value<'a>],
     rows: &'a mut Rows,
     found: u64,
-    /// Of a read that answers with a sum or a count.
     total: i64,
-    /// Of a read that answers with the values of a column in their order.
     values: &'a mut SortedKeys,
 }
 
 impl ReadAnswer<'_> {
     fn add(&mut self, cells: &DecodedCells, row: &[u8]) -> Result<ControlFlow<()>> {
-        if !hold(&self.plan.filters, self.parameters, cells, row)? {
+        if !conditions_hold(&self.plan.filters, self.parameters, cells, row)? {
             return Ok(ControlFlow::Continue(()));
         }
         match self.plan.yields {
@@ -317,7 +301,7 @@ impl ReadAnswer<'_> {
             Yield::Sum(column) => {
                 if let Value::Int(int) = cells.get(column, row)? {
                     let sum = self.total.checked_add(int);
-                    self.total = sum.ok_or_else(|| Error::engine("a sum is too large"))?;
+                    self.total = sum.ok_or_else(|| Error::from_engine("a sum is too large"))?;
                 }
             }
             Yield::Count(column) => {
@@ -361,11 +345,7 @@ impl ReadAnswer<'_> {
     }
 }
 
-/// Whether all conditions hold for a row.
-///
-/// # Errors
-/// Damaged data.
-pub fn hold(
+pub fn conditions_hold(
     filters: &[(Filter, usize)],
     parameters: &[Value<'_>],
     cells: &DecodedCells,
@@ -373,7 +353,8 @@ pub fn hold(
 ) -> Result<bool> {
     for (filter, first) in filters {
         let value = cells.get(filter.column, row)?;
-        if value == Value::Null || !parameters[*first..*first + filter.any_of].contains(&value) {
+        let mut wanted = parameters[*first..*first + filter.any_of].iter();
+        if value == Value::Null || !wanted.any(|wanted| wanted.normalise_number() == value) {
             return Ok(false);
         }
     }

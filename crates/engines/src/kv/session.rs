@@ -1,13 +1,12 @@
 //! One client's connection: transactions, and statements in them.
 
 use super::plan::{PlannedAction, StatementPlan};
-use super::read::{self, read};
+use super::read::{self, run_read};
 use super::write::{self, WriteTarget};
 use super::{KeyValueDatabase, KeyValueStore, WriteTransaction};
 use crate::schema::Table;
 use crate::{Access, Error, Result, Rows, Value};
 
-/// A session over a store.
 pub struct KeyValueSession<'d, S: KeyValueStore> {
     database: &'d KeyValueDatabase<S>,
     state: KeyValueSessionState<'d, S>,
@@ -18,7 +17,7 @@ enum KeyValueSessionState<'d, S: KeyValueStore + 'd> {
     Idle,
     Reading(S::Read<'d>),
     Writing(S::Write<'d>),
-    /// A statement went wrong; its transaction is undone already.
+    /// After an error; the transaction is undone already.
     Failed,
 }
 
@@ -29,7 +28,6 @@ struct SessionBuffers {
 }
 
 impl<'d, S: KeyValueStore> KeyValueSession<'d, S> {
-    /// A session outside a transaction.
     pub fn new(database: &'d KeyValueDatabase<S>) -> Self {
         Self { database, state: KeyValueSessionState::Idle, buffers: SessionBuffers::default() }
     }
@@ -43,9 +41,9 @@ impl<'d, S: KeyValueStore> KeyValueSession<'d, S> {
         let Self { database, buffers, .. } = self;
         if let PlannedAction::Read(work) = &plan.work {
             let store = &database.store;
-            let reader = if work.finds_one() { store.find()? } else { store.read()? };
+            let reader = if work.finds_one() { store.read_one()? } else { store.read()? };
             let layout = &database.layouts[plan.table];
-            return read(&reader, layout, work, parameters, &mut buffers.read, rows);
+            return run_read(&reader, layout, work, parameters, &mut buffers.read, rows);
         }
         let mut writer = database.store.write()?;
         let count = run(database, &mut writer, plan, parameters, buffers, rows)?;
@@ -81,7 +79,7 @@ impl<S: KeyValueStore> crate::Session for KeyValueSession<'_, S> {
             (KeyValueSessionState::Reading(reader), Ok(plan)) => match &plan.work {
                 PlannedAction::Read(work) if !work.for_update => {
                     let layout = &database.layouts[plan.table];
-                    read(reader, layout, work, parameters, &mut self.buffers.read, rows)
+                    run_read(reader, layout, work, parameters, &mut self.buffers.read, rows)
                 }
                 _ => Err(Error::Usage("the transaction only reads".into())),
             },
@@ -123,7 +121,6 @@ fn fitting_plan<'d, S>(
     }
 }
 
-/// Runs any statement in a writing transaction.
 fn run<S: KeyValueStore>(
     database: &KeyValueDatabase<S>,
     writer: &mut impl WriteTransaction,
@@ -137,10 +134,10 @@ fn run<S: KeyValueStore>(
     let target = &mut WriteTarget { writer, layout, buffers: &mut buffers.write };
     let changed = match &plan.work {
         PlannedAction::Read(work) => {
-            return read(target.writer, layout, work, parameters, &mut buffers.read, rows);
+            return run_read(target.writer, layout, work, parameters, &mut buffers.read, rows);
         }
         PlannedAction::Insert => {
-            insert(database, plan.table, target, parameters, rows)?;
+            insert_row(database, plan.table, target, parameters, rows)?;
             true
         }
         PlannedAction::Upsert => {
@@ -160,8 +157,7 @@ fn run<S: KeyValueStore>(
     Ok(u64::from(changed))
 }
 
-/// Adds a row, numbered if its table numbers rows, and answers with its key's first column.
-fn insert<S: KeyValueStore>(
+fn insert_row<S: KeyValueStore>(
     database: &KeyValueDatabase<S>,
     table: usize,
     target: &mut WriteTarget<'_, impl WriteTransaction>,

@@ -2,13 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use super::codec::{DecodedCells, encode_row, push_key, successor};
+use super::codec::{DecodedCells, encode_row, push_key, to_successor};
 use super::plan::{TableLayout, UpdatePlan};
 use super::{ReadTransaction, WriteTransaction, encode_entry};
 use crate::statement::Set;
 use crate::{Error, Result, Value};
 
-/// The buffers of writes, used again for every one.
 #[derive(Debug, Default)]
 pub struct WriteBuffers {
     key: Vec<u8>,
@@ -25,24 +24,16 @@ struct EntryBuffers {
     end: Vec<u8>,
 }
 
-/// Gives a cell of a row, by its column.
 type CellLookup<'r, 'v> = &'r dyn Fn(usize) -> Result<Value<'v>>;
 
-/// A table in a transaction.
 pub struct WriteTarget<'t, W> {
-    /// The transaction.
     pub writer: &'t mut W,
-    /// The table.
     pub layout: &'t TableLayout,
-    /// The session's buffers.
     pub buffers: &'t mut WriteBuffers,
 }
 
 impl<W: WriteTransaction> WriteTarget<'_, W> {
-    /// Adds a row. `fresh`: its key was generated, so no row can have it.
-    ///
-    /// # Errors
-    /// [`Error::Duplicate`], [`Error::Usage`] for values that don't fit, or the store's own.
+    /// `fresh`: the key was generated, so no row can have it.
     pub fn insert<'v>(&mut self, row: CellLookup<'_, 'v>, fresh: bool) -> Result<()> {
         let Self { writer, layout, buffers } = self;
         let WriteBuffers { key, new, entries, .. } = &mut **buffers;
@@ -57,10 +48,6 @@ impl<W: WriteTransaction> WriteTarget<'_, W> {
         writer.put(layout.space, key, new)
     }
 
-    /// Adds a row or replaces the one of the same key.
-    ///
-    /// # Errors
-    /// As [`Self::insert`].
     pub fn upsert<'v>(&mut self, row: CellLookup<'_, 'v>) -> Result<()> {
         encode_key(self.layout, row, &mut self.buffers.key)?;
         let there = self.fetch()?;
@@ -75,10 +62,6 @@ impl<W: WriteTransaction> WriteTarget<'_, W> {
         writer.put(layout.space, key, new)
     }
 
-    /// Changes the row of a key, if there is one and the conditions hold; whether it did.
-    ///
-    /// # Errors
-    /// As [`Self::insert`].
     pub fn update(&mut self, plan: &UpdatePlan, parameters: &[Value<'_>]) -> Result<bool> {
         self.push_key(&parameters[plan.key..])?;
         if !self.fetch()? {
@@ -86,14 +69,16 @@ impl<W: WriteTransaction> WriteTarget<'_, W> {
         }
         let Self { writer, layout, buffers } = self;
         let WriteBuffers { key, old, new, cells, entries } = &mut **buffers;
-        if !super::read::hold(&plan.only_if, parameters, cells, old)? {
+        if !super::read::conditions_hold(&plan.only_if, parameters, cells, old)? {
             return Ok(false);
         }
         let before = |column| cells.get(column, old);
         let after = |column: usize| match plan.sets[column] {
             None => cells.get(column, old),
             Some((Set::To(_), parameter)) => Ok(parameters[parameter]),
-            Some((Set::Add(_), parameter)) => add(cells.get(column, old)?, parameters[parameter]),
+            Some((Set::Add(_), parameter)) => {
+                add_to_cell(cells.get(column, old)?, parameters[parameter])
+            }
         };
         encode_row(&layout.table.columns, &layout.stored, &after, new)?;
         for &index in &plan.indexes {
@@ -103,10 +88,6 @@ impl<W: WriteTransaction> WriteTarget<'_, W> {
         Ok(true)
     }
 
-    /// Removes the row of a key, if there is one; whether there was.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for values that don't fit, or the store's own.
     pub fn delete(&mut self, parameters: &[Value<'_>]) -> Result<bool> {
         self.push_key(parameters)?;
         if !self.fetch()? {
@@ -131,18 +112,16 @@ impl<W: WriteTransaction> WriteTarget<'_, W> {
         Ok(())
     }
 
-    /// Copies and decodes the row of the key, if there is one; whether there is.
     fn fetch(&mut self) -> Result<bool> {
         let WriteBuffers { key, old, cells, .. } = &mut *self.buffers;
         let Some(row) = self.writer.get(self.layout.space, key)? else { return Ok(false) };
         old.clear();
         old.extend_from_slice(&row);
-        super::decode(self.layout, key, old, cells)?;
+        super::decode_whole_row(self.layout, key, old, cells)?;
         Ok(true)
     }
 }
 
-/// Writes the key of a row.
 pub fn encode_key<'v>(
     layout: &TableLayout,
     row: CellLookup<'_, 'v>,
@@ -157,20 +136,20 @@ pub fn encode_key<'v>(
     Ok(())
 }
 
-fn add<'v>(before: Value<'v>, by: Value<'_>) -> Result<Value<'v>> {
+fn add_to_cell<'v>(before: Value<'v>, by: Value<'_>) -> Result<Value<'v>> {
     let Value::Int(by) = by else {
         return Err(Error::Usage(format!("{by:?} can't be added to a column")));
     };
     match before {
         Value::Int(before) => match before.checked_add(by) {
             Some(sum) => Ok(Value::Int(sum)),
-            None => Err(Error::engine("a sum is too large")),
+            None => Err(Error::from_engine("a sum is too large")),
         },
         null => Ok(null),
     }
 }
 
-/// Brings an index from one state of a row to another; does nothing if its entry stays the same.
+/// Brings an index from one state of a row to another; does nothing if the entry stays the same.
 fn replace_entry<W: WriteTransaction>(
     writer: &mut W,
     layout: &TableLayout,
@@ -203,7 +182,7 @@ fn replace_entry<W: WriteTransaction>(
     Ok(())
 }
 
-/// The row's own old entry can't be found here: it was passed over if its cells were the same.
+/// The row's own old entry can't be met here: it is skipped if its cells were the same.
 fn check_unique(
     reader: &impl ReadTransaction,
     layout: &TableLayout,
@@ -213,7 +192,7 @@ fn check_unique(
 ) -> Result<()> {
     end.clear();
     end.extend_from_slice(cells);
-    successor(end);
+    to_successor(end);
     let mut taken = false;
     reader.scan(layout.index_space(index), cells, end, false, &mut |_, _| {
         taken = true;

@@ -1,5 +1,5 @@
-//! What LMDB owes. A commit puts nothing off but the use of the pages that it frees: until the free
-//! list has what the next commits need, the file grows.
+//! LMDB's debt: commits defer only the reuse of the pages that they free. The file grows until the
+//! free list has what the next commits need.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,29 +7,23 @@ use heed::EnvInfo;
 
 use crate::DebtTurn;
 
-/// Commits that the first stretch has at least: fewer without growth say nothing.
+/// The fewest commits of the first stretch without growth: fewer show nothing.
 const FEWEST: u64 = 500;
 
-/// How many pages there are before a growth counts: 1 in so many. Rows that are added take some for good.
+/// Only growth by more than 1 page in this many counts: added rows take some for good.
 const COUNTS: u64 = 100;
 
-/// How the file has grown since it was opened.
 pub(super) struct Growth(Mutex<GrowthProgress>);
 
 struct GrowthProgress {
-    /// The last transaction before the opening.
     opened: u64,
-    /// Commits until the file was last seen to have grown.
     grown: u64,
-    /// Pages of the file then.
     pages: u64,
-    /// Commits until it was level, once it was.
     level: Option<u64>,
 }
 
 impl Growth {
-    /// None so far.
-    pub fn since(info: &EnvInfo) -> Self {
+    pub fn from_info(info: &EnvInfo) -> Self {
         Self(Mutex::new(GrowthProgress {
             opened: info.last_txn_id as u64,
             grown: 0,
@@ -38,9 +32,9 @@ impl Growth {
         }))
     }
 
-    /// How far the growth is from its end. Growth has ended when the file has not grown over as many
-    /// commits as it grew over before. So growth that lasted longer takes longer to be believed ended.
-    pub fn turn(&self, info: &EnvInfo) -> DebtTurn {
+    /// Growth has ended when the file has not grown over as many commits as it grew over before. So
+    /// longer growth takes longer to be believed ended.
+    pub fn measure_turn(&self, info: &EnvInfo) -> DebtTurn {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (commits, pages) = (info.last_txn_id as u64 - seen.opened, pages(info));
         if pages > seen.pages + seen.pages / COUNTS {
@@ -55,7 +49,6 @@ impl Growth {
     }
 }
 
-/// Pages of the file.
 pub(super) fn pages(info: &EnvInfo) -> u64 {
     info.last_page_number as u64 + 1
 }
@@ -77,17 +70,17 @@ mod tests {
 
     #[test]
     fn growth_is_level_when_there_was_none_for_as_long_as_there_was_some() {
-        let growth = Growth::since(&at(0, 1000));
+        let growth = Growth::from_info(&at(0, 1000));
         let turns = [(0, 1000), (900, 1500), (1799, 1510), (1800, 1515), (2000, 3000)]
-            .map(|(commits, pages)| growth.turn(&at(commits, pages)))
+            .map(|(commits, pages)| growth.measure_turn(&at(commits, pages)))
             .map(|turn| (turn.done, turn.whole));
         assert_eq!(turns, [(0, 1000), (900, 1800), (1799, 1800), (1800, 1800), (2000, 1800)]);
     }
 
     #[test]
     fn a_file_that_goes_on_growing_is_never_level() {
-        let growth = Growth::since(&at(0, 10));
-        let mut looks = (1..1000).map(|look| growth.turn(&at(look * 100, 10 + look * 3)));
+        let growth = Growth::from_info(&at(0, 10));
+        let mut looks = (1..1000).map(|look| growth.measure_turn(&at(look * 100, 10 + look * 3)));
         assert!(looks.all(|turn| turn.done < turn.whole));
     }
 }

@@ -1,5 +1,3 @@
-//! A server's errors as errors of the contract.
-
 use mysql::{DriverError, Error as Failure};
 
 use crate::Error;
@@ -23,29 +21,27 @@ const ACCESS_DENIED: u16 = 1045;
 const UNKNOWN_DATABASE: u16 = 1049;
 const UNKNOWN_ENGINE: u16 = 1286;
 
-/// An error outside of a session, where the connection does not matter.
-pub(super) fn plain(failure: Failure) -> Error {
+pub(super) fn to_error(failure: Failure) -> Error {
     let code = match &failure {
         Failure::MySqlError(answer) => answer.code,
         Failure::FromValueError(mysql::Value::Bytes(_)) => {
-            return Error::engine("a text that it holds is not UTF-8");
+            return Error::from_engine("a text that it holds is not UTF-8");
         }
-        _ => return Error::engine(failure),
+        _ => return Error::from_engine(failure),
     };
     match code {
         DEADLOCK | LOCK_WAIT_TIMEOUT | ROW_CHANGED | INTERRUPTED => {
             Error::Conflict(failure.to_string())
         }
         DUPLICATE | DUPLICATE_NAMED => Error::Duplicate(failure.to_string()),
-        // How an upsert says that it met the row of another key: see `crate::sql`.
+        // An upsert reports this if it met the row of another key: see `crate::sql`.
         DIVISION_BY_ZERO => {
             Error::Duplicate("another row has these columns of a unique index".into())
         }
-        _ => Error::engine(failure),
+        _ => Error::from_engine(failure),
     }
 }
 
-/// Whether a failure has ended the connection.
 pub(super) fn is_lost(failure: &Failure) -> bool {
     match failure {
         Failure::IoError(_) | Failure::CodecError(_) => true,
@@ -58,29 +54,25 @@ pub(super) fn is_lost(failure: &Failure) -> bool {
     }
 }
 
-/// Whether there was no connection to lose.
 pub(super) fn is_unreachable(failure: &Failure) -> bool {
     use DriverError::{ConnectTimeout, CouldNotConnect};
     matches!(failure, Failure::DriverError(CouldNotConnect(_) | ConnectTimeout))
 }
 
-/// What TLS has against a server.
-fn refusal(failure: &Failure) -> Option<String> {
+fn tls_refusal(failure: &Failure) -> Option<String> {
     match failure {
-        Failure::IoError(error) => tls::refusal(error).map(ToString::to_string),
-        Failure::CodecError(error) => tls::refusal(error).map(ToString::to_string),
+        Failure::IoError(error) => tls::find_refusal(error).map(ToString::to_string),
+        Failure::CodecError(error) => tls::find_refusal(error).map(ToString::to_string),
         Failure::TlsError(error) => Some(error.to_string()),
         _ => None,
     }
 }
 
-/// Whether it is for want of TLS, or of a certificate that is trusted, that there is no connection.
 pub(super) fn is_of_tls(failure: &Failure) -> bool {
     let none = matches!(failure, Failure::DriverError(DriverError::TlsNotSupported));
-    none || refusal(failure).is_some()
+    none || tls_refusal(failure).is_some()
 }
 
-/// Why there is no connection, and what to do.
 pub(super) fn no_connection(failure: &Failure) -> String {
     if let Failure::DriverError(DriverError::TlsNotSupported) = failure {
         return "the server offers no TLS: give it a certificate (ssl_cert, ssl_key), or write \
@@ -88,7 +80,7 @@ pub(super) fn no_connection(failure: &Failure) -> String {
                 what is sent"
             .into();
     }
-    if let Some(refusal) = refusal(failure) {
+    if let Some(refusal) = tls_refusal(failure) {
         return format!(
             "the server's certificate is refused: {refusal}; name its authority's certificate by \
              ssl-ca=FILE and the server by the name in its certificate, or write \
@@ -119,13 +111,11 @@ pub(super) fn no_connection(failure: &Failure) -> String {
     format!("the server refuses a session: {}{advice}", answer.message)
 }
 
-/// Whether the server stopped in the middle because it was told to: of a commit, nobody knows how
-/// far it came.
+/// Whether the server was told to stop in the middle: nobody knows how far a commit came.
 pub(super) fn is_interrupted(failure: &Failure) -> bool {
     matches!(failure, Failure::MySqlError(answer) if answer.code == INTERRUPTED)
 }
 
-/// Whether the server has no setting of that name.
 pub(super) fn is_unknown_variable(failure: &Failure) -> bool {
     matches!(failure, Failure::MySqlError(answer) if answer.code == UNKNOWN_VARIABLE)
 }

@@ -1,40 +1,32 @@
-//! A database on a MySQL or MariaDB server that somebody else runs, named by its URL:
-//! `mysql://user[:password]@host[:port]/database[?name=value][#Engine]`. The password may be in
-//! `MYSQL_PWD` or in a file instead.
+//! A database on a MySQL or MariaDB server that somebody else runs, by URL:
+//! `mysql://user[:password]@host[:port]/database[?name=value][#Engine]`. The password may also be
+//! in `MYSQL_PWD` or in a file.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder, SslOpts};
 
-use super::tables::MariaDbLeftoverPolicy;
 use super::{MariaDbDatabase, StorageEngine, error, survey};
-use crate::external::Password;
-use crate::external::address::{Form, ServerHost, ServerUrl};
+use crate::external::address::{ServerHost, ServerUrl, UrlSyntax};
 use crate::external::password::{Secret, of_environment, of_file};
-use crate::external::tls::{TransportSecurity, certificates, system_roots};
-use crate::survey::ServerSurvey;
+use crate::external::tls::{TransportSecurity, read_certificates, system_roots};
+use crate::survey::{LeftoverPolicy, ServerSurvey, UrlDatabase};
 use crate::{
     Database, DatabaseClaim, Durability, Engine, EngineDescription, EngineHome, Error, OpenTerms,
     Result, Schema, Setting, Statement,
 };
 
-/// How long a server is given to take a connection.
 const CONNECT: Duration = Duration::from_secs(5);
-/// The port of a server whose URL names none.
 const PORT: u16 = 3306;
-
-/// The setting of a user that allows a database with tables of bakeoff's own making.
-const REUSE: (&str, &str) = ("reuse", "yes");
 
 const SOCKET: &str = "socket";
 const PASSWORD_FILE: &str = "password-file";
 const SSL_CA: &str = "ssl-ca";
 const SSL_MODE: &str = "ssl-mode";
 
-const FORM: Form = Form {
+const FORM: UrlSyntax = UrlSyntax {
     scheme: "mysql",
     example: "mysql://user[:password]@host[:port]/database[?name=value&name=value][#Engine]",
     parameters: &[SOCKET, PASSWORD_FILE, SSL_CA, SSL_MODE],
@@ -43,27 +35,16 @@ const FORM: Form = Form {
                 into the file that password-file names",
 };
 
-/// A database on a server that somebody else runs.
 pub struct ExternalMariaDb {
-    /// The URL without its password.
-    name: &'static str,
+    pub(crate) database: UrlDatabase,
     pub(super) opts: OptsBuilder,
-    password: Option<Secret>,
-    /// Whether the URL had it.
-    url_has_it: bool,
     transport: TransportSecurity,
     storage: StorageEngine,
-    /// What the server was found to be.
-    survey: OnceLock<ServerSurvey>,
 }
 
 impl ExternalMariaDb {
-    /// The database of that URL. Nothing is connected yet.
-    ///
-    /// # Errors
-    /// What is wrong with the URL, without its password, in a line; how to mend it in others.
     pub fn new(url: &str) -> std::result::Result<Self, String> {
-        let mut address = ServerUrl::parse(url, &FORM)?;
+        let mut address = ServerUrl::from_url(url, &FORM)?;
         let known = || StorageEngine::ALL.map(StorageEngine::name).join(", ");
         let storage = StorageEngine::from_name(address.engine.as_deref().unwrap_or("InnoDB"));
         let storage = storage.ok_or_else(|| {
@@ -74,7 +55,7 @@ impl ExternalMariaDb {
         if let Some(mode) = address.parameters.iter_mut().find(|(name, _)| *name == SSL_MODE) {
             mode.1.make_ascii_uppercase();
         }
-        let transport = transport(&address)?;
+        let transport = choose_transport(&address)?;
         let password = match (&address.password, address.parameter(PASSWORD_FILE)) {
             (Some(_), Some(_)) => {
                 return Err(format!(
@@ -99,41 +80,23 @@ impl ExternalMariaDb {
             .user(Some(&address.user))
             .pass(password.as_ref().map(Secret::reveal))
             .db_name(Some(&address.database))
-            .ssl_opts(ssl(transport, address.parameter(SSL_CA).map(PathBuf::from)))
+            .ssl_opts(to_ssl_options(transport, address.parameter(SSL_CA).map(PathBuf::from)))
             .tcp_connect_timeout(Some(CONNECT))
             .prefer_socket(false);
-        let url_has_it = address.password.is_some();
-        let name = String::leak(address.name(&FORM));
-        let survey = OnceLock::new();
-        Ok(Self { name, opts, password, url_has_it, transport, storage, survey })
+        let name = address.to_name(&FORM);
+        let database = UrlDatabase::new(name, password, address.password.is_some());
+        Ok(Self { database, opts, transport, storage })
     }
 
-    /// What the server is found to be; it is asked once a process.
-    fn survey(&self) -> &ServerSurvey {
-        let ask = || survey::survey(self.opts.clone().into(), self.storage);
-        self.survey.get_or_init(|| ask().without(self.password.as_ref()))
-    }
-
-    /// The URL without its password.
-    pub fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// Where its password was.
-    pub fn password(&self) -> Password {
-        match &self.password {
-            None => Password::Missing,
-            Some(_) if self.url_has_it => Password::Url,
-            Some(_) => Password::Kept,
-        }
+    fn ask_server(&self) -> &ServerSurvey {
+        self.database.survey(|| survey::survey_server(self.opts.clone().into(), self.storage))
     }
 }
 
-/// How the server is spoken to, by what the URL says of TLS.
-fn transport(address: &ServerUrl) -> std::result::Result<TransportSecurity, String> {
+fn choose_transport(address: &ServerUrl) -> std::result::Result<TransportSecurity, String> {
     let authority = address.parameter(SSL_CA);
     if let Some(file) = authority {
-        certificates(Path::new(file))?;
+        read_certificates(Path::new(file))?;
     }
     let by_socket = address.parameter(SOCKET).is_some();
     let transport = match address.parameter(SSL_MODE) {
@@ -163,7 +126,7 @@ fn transport(address: &ServerUrl) -> std::result::Result<TransportSecurity, Stri
         }
         None if by_socket => TransportSecurity::Local,
         None if authority.is_some() => TransportSecurity::Verified,
-        None => TransportSecurity::usual(&address.host),
+        None => TransportSecurity::default_for(&address.host),
     };
     if transport.is_tls() && by_socket {
         return Err("the URL asks for TLS on a socket of this machine, which has none\n\
@@ -176,9 +139,9 @@ fn transport(address: &ServerUrl) -> std::result::Result<TransportSecurity, Stri
     Ok(transport)
 }
 
-/// The client's own words for it. It trusts Mozilla's authorities always, so that an authority is
-/// never looked at without the name.
-fn ssl(transport: TransportSecurity, authority: Option<PathBuf>) -> Option<SslOpts> {
+/// The client always trusts Mozilla's authorities, so an authority is never verified without the
+/// name.
+fn to_ssl_options(transport: TransportSecurity, authority: Option<PathBuf>) -> Option<SslOpts> {
     let roots = authority.or_else(system_roots);
     let opts = SslOpts::default();
     match transport {
@@ -195,7 +158,7 @@ fn ssl(transport: TransportSecurity, authority: Option<PathBuf>) -> Option<SslOp
 impl Engine for ExternalMariaDb {
     fn about(&self) -> EngineDescription {
         EngineDescription {
-            name: self.name,
+            name: self.database.name,
             summary: "MySQL or MariaDB, in a server that somebody else runs",
             promises: self.storage.promises(),
             home: EngineHome::External,
@@ -206,15 +169,19 @@ impl Engine for ExternalMariaDb {
     }
 
     fn version(&self) -> String {
-        self.survey().version.clone()
+        self.ask_server().version.clone()
     }
 
-    fn gives(&self, durability: Durability) -> std::result::Result<(), String> {
-        self.survey().gives(durability)
+    fn check_level(&self, durability: Durability) -> std::result::Result<(), String> {
+        self.ask_server().check_level(durability)
     }
 
-    fn ready(&self, _: &[(String, String)], reuse: bool) -> std::result::Result<(), Vec<String>> {
-        self.survey().ready(reuse)
+    fn check_ready(
+        &self,
+        _: &[(String, String)],
+        reuse: bool,
+    ) -> std::result::Result<(), Vec<String>> {
+        self.ask_server().check_ready(reuse)
     }
 
     fn transport(&self) -> Option<TransportSecurity> {
@@ -228,12 +195,12 @@ impl Engine for ExternalMariaDb {
 
     fn claim(&self) -> Result<DatabaseClaim> {
         let mut server = Conn::new(self.opts.clone())
-            .map_err(|error| Error::engine(error::no_connection(&error)))?;
-        // The longest that there is: a run may take days between two trials of it.
-        server.query_drop("SET SESSION wait_timeout = 31536000").map_err(error::plain)?;
+            .map_err(|error| Error::from_engine(error::no_connection(&error)))?;
+        // The longest timeout: a run may take days between two trials of it.
+        server.query_drop("SET SESSION wait_timeout = 31536000").map_err(error::to_error)?;
         let lock = "SELECT GET_LOCK(CONCAT('bakeoff ', MD5(DATABASE())), 0)";
-        let free: Option<bool> = server.query_first(lock).map_err(error::plain)?;
-        if free == Some(true) { Ok(Box::new(server)) } else { Err(crate::claimed()) }
+        let free: Option<bool> = server.query_first(lock).map_err(error::to_error)?;
+        if free == Some(true) { Ok(Box::new(server)) } else { Err(crate::claimed_error()) }
     }
 
     fn open(
@@ -244,12 +211,9 @@ impl Engine for ExternalMariaDb {
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
         schema.validate()?;
-        let reuses = terms.settings.iter().any(|(name, value)| (&**name, &**value) == REUSE);
-        let leftovers =
-            if reuses { MariaDbLeftoverPolicy::Reuse } else { MariaDbLeftoverPolicy::Refuse };
         let mut open =
             MariaDbDatabase::new(self.opts.clone(), self.storage, None, schema, statements)?;
-        open.prepare(terms.durability, leftovers)?;
+        open.prepare_database(terms.durability, LeftoverPolicy::from_terms(terms))?;
         survey::bulk_loads(&mut open.connect()?)?;
         Ok(Box::new(open))
     }

@@ -1,4 +1,4 @@
-//! Bulk loads: one `LOAD DATA` a table, fed from memory while it runs, and then the indexes.
+//! Bulk loads: one `LOAD DATA` per table, fed from memory, and then the indexes.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -8,12 +8,13 @@ use std::thread::{self, JoinHandle};
 use mysql::prelude::Queryable;
 use mysql::{Conn, LocalInfileHandler};
 
+use super::rights::LocalFilesPermit;
 use super::storage::StorageEngine;
 use super::{MariaDbDatabase, SQL, error, tables};
 use crate::schema::Table;
-use crate::{Error, Loader, Result, Value};
+use crate::{Error, Loader, Result, Value, decimal};
 
-/// Bytes of rows that are handed over at once; two more such pieces may wait.
+/// Bytes handed over at once; two more such pieces may wait.
 const PIECE: usize = 1 << 20;
 const WAITING: usize = 2;
 
@@ -21,7 +22,6 @@ const WAITING: usize = 2;
 /// sorted sooner: the index of a million numbers took 3.2 s with 64 MiB, 2.4 with 8 and 1.1 with 1 (10.11.19).
 const SORTED: usize = 1 << 20;
 
-/// A piece of a file of rows, or its proper end.
 enum RowsPiece {
     Rows(Vec<u8>),
     End,
@@ -31,10 +31,10 @@ pub(super) struct MariaDbLoader<'a> {
     database: &'a MariaDbDatabase,
     table: &'a Table,
     rows: Vec<u8>,
-    /// The key of the last row, where keys are generated: the highest.
     last: Option<i64>,
-    /// `None` once the load is over.
     running: Option<RunningLoad>,
+    /// Goes when the load has ended.
+    _permit: LocalFilesPermit<'a>,
 }
 
 struct RunningLoad {
@@ -46,9 +46,10 @@ impl<'a> MariaDbLoader<'a> {
     pub(super) fn new(database: &'a MariaDbDatabase, number: usize) -> Result<Self> {
         let table = &database.schema.tables[number];
         let mut connection = database.connect()?;
-        tables::recreate(&mut connection, table, database.storage.name())?;
+        tables::recreate_table(&mut connection, table, database.storage.name())?;
         let quick = "SET SESSION unique_checks = 0, foreign_key_checks = 0";
-        connection.query_drop(quick).map_err(error::plain)?;
+        connection.query_drop(quick).map_err(error::to_error)?;
+        let permit = LocalFilesPermit::new(database, &mut connection)?;
         let bulk = database.storage == StorageEngine::RocksDb;
         let name = SQL.quote(&table.name);
         let (pieces, waiting) = sync_channel(WAITING);
@@ -56,16 +57,15 @@ impl<'a> MariaDbLoader<'a> {
         let thread = thread::Builder::new().name("load".into()).spawn(run)?;
         let running = Some(RunningLoad { pieces, thread });
         let rows = Vec::with_capacity(PIECE + PIECE / 4);
-        Ok(Self { database, table, rows, last: None, running })
+        Ok(Self { database, table, rows, last: None, running, _permit: permit })
     }
 
-    /// Waits for the server's answer, after the end of the rows or a failure.
-    fn answer(&mut self) -> Result<()> {
+    fn read_answer(&mut self) -> Result<()> {
         let Some(RunningLoad { pieces, thread }) = self.running.take() else { return Ok(()) };
         drop(pieces);
         match thread.join() {
-            Ok(answer) => answer.map_err(error::plain),
-            Err(_) => Err(Error::engine("the load's thread has panicked")),
+            Ok(answer) => answer.map_err(error::to_error),
+            Err(_) => Err(Error::from_engine("the load's thread has panicked")),
         }
     }
 
@@ -74,7 +74,7 @@ impl<'a> MariaDbLoader<'a> {
         if sent {
             return Ok(());
         }
-        self.answer()?;
+        self.read_answer()?;
         Err(Error::Usage("a row after the load has failed".into()))
     }
 }
@@ -97,17 +97,17 @@ impl Loader for MariaDbLoader<'_> {
         let rest = std::mem::take(&mut self.rows);
         self.send(RowsPiece::Rows(rest))?;
         self.send(RowsPiece::End)?;
-        self.answer()?;
+        self.read_answer()?;
         let mut server = self.database.connect()?;
         if self.database.storage == StorageEngine::RocksDb {
             let small = format!("SET SESSION rocksdb_merge_buf_size = {SORTED}");
-            server.query_drop(small).map_err(error::plain)?;
+            server.query_drop(small).map_err(error::to_error)?;
         }
-        tables::complete(&mut server, self.table)?;
+        tables::complete_table(&mut server, self.table)?;
         match self.last {
             // In MariaDB 10.11 InnoDB's next start may find the counter as it was before the load.
-            // MyRocks writes none down in a bulk load: after a later row with an earlier key, its
-            // next start counts on from that row, and gives keys that are taken.
+            // MyRocks writes no counter in a bulk load: after a later row with an earlier key, its
+            // next start counts on from that row and gives keys that are taken.
             Some(last)
                 if matches!(
                     self.database.storage,
@@ -124,12 +124,11 @@ impl Loader for MariaDbLoader<'_> {
 impl Drop for MariaDbLoader<'_> {
     fn drop(&mut self) {
         // Without its end the load fails, as it should; the thread must not outlive the database.
-        let _ = self.answer();
+        let _ = self.read_answer();
     }
 }
 
-/// Runs the load to its end. MyRocks writes sorted rows straight into its last level, without a
-/// lock or a log entry for each.
+/// MyRocks writes sorted rows straight into its last level, without locks or log entries.
 fn run(
     mut connection: Conn,
     table: &str,
@@ -160,8 +159,8 @@ fn run(
     Ok(())
 }
 
-/// Writes a row as `LOAD DATA` reads it unless told otherwise: tabs between cells, a line a row,
-/// and a backslash before what would be taken for either.
+/// In the default form of `LOAD DATA`: tabs between cells, a line per row, and a backslash before
+/// what would be taken for either.
 fn write_row(out: &mut Vec<u8>, row: &[Value<'_>]) -> Result<()> {
     for (column, value) in row.iter().enumerate() {
         if column > 0 {
@@ -170,6 +169,7 @@ fn write_row(out: &mut Vec<u8>, row: &[Value<'_>]) -> Result<()> {
         match value {
             Value::Null => out.extend_from_slice(b"\\N"),
             Value::Int(int) => write!(out, "{int}")?,
+            Value::Real(real) => write!(out, "{}", decimal::format_real(real.get()))?,
             Value::Text(text) => {
                 let mut rest = text.as_bytes();
                 while let Some(at) = rest.iter().position(|byte| b"\\\t\n\0".contains(byte)) {

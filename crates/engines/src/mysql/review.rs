@@ -1,6 +1,6 @@
 //! The review of MariaDB's settings: 10.6 to 10.11, with InnoDB, MyRocks and Aria.
 
-use bakeoff_servers::{Review, TrustReason};
+use crate::servers::{Review, TrustReason};
 
 pub(super) static REVIEW: Review = Review {
     // my_getopt.c: `special_opt_prefix`.
@@ -9,8 +9,8 @@ pub(super) static REVIEW: Review = Review {
     reserved: "
         bind_address bootstrap console datadir defaults_extra_file defaults_file
         defaults_group_suffix extra_max_connections extra_port getopt_prefix_matching help
-        log_error networking no_defaults pid_file port port_open_timeout print_defaults
-        proxy_protocol_networks socket tmpdir user verbose version",
+        local_infile log_error networking no_defaults pid_file port port_open_timeout
+        print_defaults proxy_protocol_networks secure_file_priv socket tmpdir user verbose version",
     trusted: &[
         (TrustReason::Command, "wsrep_notify_cmd wsrep_sst_method"),
         (
@@ -28,7 +28,7 @@ pub(super) static REVIEW: Review = Review {
              log_bin_index log_ddl_recovery log_isam log_slow_query_file log_tc
              master_info_file relay_log relay_log_index relay_log_info_file
              rocksdb_create_checkpoint rocksdb_datadir rocksdb_log_dir
-             rocksdb_persistent_cache_path rocksdb_tmpdir rocksdb_wal_dir secure_file_priv
+             rocksdb_persistent_cache_path rocksdb_tmpdir rocksdb_wal_dir
              slave_load_tmpdir slow_query_log_file ssl_* symbolic_links tls_version",
         ),
         (
@@ -89,7 +89,7 @@ pub(super) static REVIEW: Review = Review {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_servers::SettingStanding::{Free, Reserved, Trusted};
+    use crate::servers::SettingStanding::{Free, Reserved, Trusted};
 
     use super::*;
 
@@ -117,7 +117,7 @@ mod tests {
             ("tomorrows_port", "9", Trusted(TrustReason::Unknown)),
         ];
         for (name, value, wanted) in cases {
-            assert_eq!(REVIEW.standing(name, value), wanted, "{name}={value}");
+            assert_eq!(REVIEW.find_standing(name, value), wanted, "{name}={value}");
         }
     }
 }

@@ -7,21 +7,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use bakeoff_servers::{
-    InstalledServer, Launch, Review, ServerPlaces, ServerProduct, ServerProgram, Signal, spelling,
+use crate::servers::{
+    InstalledServer, Launch, Review, ServerPlaces, ServerProduct, ServerProgram, Signal,
+    to_spelling,
 };
 
 use super::review::REVIEW;
 
-/// How long one look at the socket may take.
 const LOOK: Duration = Duration::from_secs(1);
-/// The version of the protocol, the first byte of a greeting; an error begins with another one.
+/// The protocol version, the first byte of a greeting; an error begins with another byte.
 const GREETING: u8 = 10;
 
-/// The server that is found where one is usually put.
-pub static MARIADB: ServerProgram = ServerProgram::usual(&MariaDbServer);
+pub static MARIADB: ServerProgram = ServerProgram::from_kind(&MariaDbServer);
 
-/// The kind of server that MariaDB is.
 #[derive(Debug)]
 pub(super) struct MariaDbServer;
 
@@ -42,7 +40,7 @@ impl ServerProduct for MariaDbServer {
         ["mariadbd", "mariadb-install-db"]
     }
 
-    fn folders(&self) -> &'static [&'static str] {
+    fn usual_folders(&self) -> &'static [&'static str] {
         &[
             "/usr/sbin",
             "/usr/bin",
@@ -59,19 +57,19 @@ impl ServerProduct for MariaDbServer {
         &["bin", "sbin", "scripts", "libexec", ""]
     }
 
-    fn oldest(&self) -> (u32, u32) {
+    fn oldest_version(&self) -> (u32, u32) {
         (10, 6)
     }
 
-    fn socket(&self) -> &'static str {
+    fn socket_name(&self) -> &'static str {
         "socket"
     }
 
-    fn separator(&self) -> Option<char> {
+    fn path_separator(&self) -> Option<char> {
         Some(':')
     }
 
-    fn stale(&self, places: &ServerPlaces) -> Vec<PathBuf> {
+    fn stale_files(&self, places: &ServerPlaces) -> Vec<PathBuf> {
         vec![places.socket.clone()]
     }
 
@@ -79,7 +77,7 @@ impl ServerProduct for MariaDbServer {
         &REVIEW
     }
 
-    fn complaints(&self) -> &'static [&'static str] {
+    fn complaint_marks(&self) -> &'static [&'static str] {
         &["[ERROR] "]
     }
 
@@ -93,11 +91,10 @@ impl ServerProduct for MariaDbServer {
         command.arg("--no-defaults");
         command.args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
         command.arg("--skip-name-resolve");
-        // The size of a page and the like are for good.
         let permanent =
-            launch.settings.iter().filter(|(name, _)| spelling(name).starts_with("innodb_"));
+            launch.settings.iter().filter(|(name, _)| to_spelling(name).starts_with("innodb_"));
         command.args(permanent.map(|(name, value)| format!("--{name}={value}")));
-        command.arg(option("datadir", data)).arg(option("tmpdir", &places.temporary));
+        command.arg(format_option("datadir", data)).arg(format_option("tmpdir", &places.temporary));
         // All of it is synced once, at the end.
         command.args(["--innodb-flush-method=nosync", "--innodb-flush-log-at-trx-commit=0"]);
     }
@@ -107,29 +104,31 @@ impl ServerProduct for MariaDbServer {
         // The beginning of a name is not the name.
         command.arg("--loose-getopt-prefix-matching=OFF");
         command.args(launch.settings.iter().map(|(name, value)| format!("--{name}={value}")));
-        command.arg(option("datadir", &places.data)).arg(option("tmpdir", &places.temporary));
-        command.arg(option("socket", &places.socket));
-        command.arg(option("pid-file", &places.runtime.join("pid")));
-        // After all settings: the last one counts.
-        command.arg("--skip-networking");
+        command
+            .arg(format_option("datadir", &places.data))
+            .arg(format_option("tmpdir", &places.temporary));
+        command.arg(format_option("socket", &places.socket));
+        command.arg(format_option("pid-file", &places.runtime.join("pid")));
+        // After all settings: the last one counts. SQL reads and writes files below /dev/null alone, where none
+        // can be; what a load sends is allowed while it goes on, see [`super::rights`].
+        command.args(["--skip-networking", "--secure-file-priv=/dev/null", "--local-infile=OFF"]);
     }
 
-    /// It reads all settings before it prints its help.
+    /// The server reads all settings before it prints its help.
     fn try_settings(&self, command: &mut Command, settings: &[(String, String)]) {
         command.args(["--no-defaults", "--loose-getopt-prefix-matching=OFF"]);
         command.args(settings.iter().map(|(name, value)| format!("--{name}={value}")));
         command.args(["--verbose", "--help"]);
     }
 
-    /// Its messages and its plugins are below the folder that it was built for, unless it is told of
-    /// another one.
+    /// It has its messages and plugins below the folder that it was built for.
     fn relocate(&self, command: &mut Command, folder: &Path) {
         if folder.join("share").is_dir() {
-            command.arg(option("basedir", folder));
+            command.arg(format_option("basedir", folder));
         }
     }
 
-    fn stop(&self) -> Signal {
+    fn stop_signal(&self) -> Signal {
         Signal::TERM
     }
 
@@ -137,7 +136,7 @@ impl ServerProduct for MariaDbServer {
         let greeting = || {
             let mut stream = UnixStream::connect(&places.socket)?;
             stream.set_read_timeout(Some(LOOK))?;
-            // The packet's length and number come before it.
+            // The packet's length and number come first.
             let mut bytes = [0; 5];
             stream.read_exact(&mut bytes)?;
             std::io::Result::Ok(bytes[4])
@@ -146,8 +145,7 @@ impl ServerProduct for MariaDbServer {
     }
 }
 
-/// The folder of its plugins, as the server has it.
-pub(super) fn plugins(installed: &InstalledServer) -> PathBuf {
+pub(super) fn find_plugin_folder(installed: &InstalledServer) -> PathBuf {
     let mut command = Command::new(&installed.server);
     command.args(["--no-defaults", "--verbose", "--help"]).stdin(Stdio::null());
     installed.relocate(&mut command);
@@ -157,11 +155,7 @@ pub(super) fn plugins(installed: &InstalledServer) -> PathBuf {
     line.map(str::trim).unwrap_or_default().into()
 }
 
-/// Makes sure that a plugin is in that folder, by the name that it is loaded by (`ha_rocksdb`).
-///
-/// # Errors
-/// What is missing, and the command that brings it.
-pub(super) fn plugin(folder: &Path, name: &str) -> Result<(), String> {
+pub(super) fn check_plugin(folder: &Path, name: &str) -> Result<(), String> {
     let path = folder.join(format!("{name}.so"));
     if path.is_file() {
         return Ok(());
@@ -169,16 +163,15 @@ pub(super) fn plugin(folder: &Path, name: &str) -> Result<(), String> {
     Err(format!(
         "MariaDB's plugin {name} is not installed: there is no {}; on Debian: apt-get install {}",
         path.display(),
-        package(name)
+        plugin_package(name)
     ))
 }
 
-/// Debian's package of a plugin.
-fn package(name: &str) -> String {
+fn plugin_package(name: &str) -> String {
     format!("mariadb-plugin-{}", name.trim_start_matches("ha_"))
 }
 
-fn option(name: &str, path: &Path) -> OsString {
+fn format_option(name: &str, path: &Path) -> OsString {
     let mut option = OsString::from(format!("--{name}="));
     option.push(path);
     option
@@ -192,8 +185,8 @@ mod tests {
     fn a_plugin_is_there_or_its_package_is_named() {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("ha_rocksdb.so"), "").expect("room");
-        plugin(folder.path(), "ha_rocksdb").expect("it is there");
-        let error = plugin(folder.path(), "ha_spider").expect_err("it is not there");
+        check_plugin(folder.path(), "ha_rocksdb").expect("it is there");
+        let error = check_plugin(folder.path(), "ha_spider").expect_err("it is not there");
         assert!(error.contains("apt-get install mariadb-plugin-spider"), "{error}");
         assert!(error.contains("/ha_spider.so"), "{error}");
     }

@@ -1,47 +1,55 @@
-//! Sessions: a connection each, with every statement prepared on it.
+//! Sessions: a connection each, with every statement prepared.
 //!
-//! What runs a statement is [`Wire`], on the connection's own socket; with TLS it is the library, which takes
-//! parameters and hands out rows as values of its own.
+//! Statements run through [`MariaDbWire`] on the connection's socket; with TLS they run through the
+//! library, which allocates for parameters and rows.
 
+use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error as Failure, Params};
 
 use super::storage::StorageEngine;
+use super::wire::fields::{is_readable, read_text, widen_float};
 use super::wire::{Changed, MariaDbWire};
 use super::{MariaDbDatabase, SQL, error};
+use crate::calendar::TimeText;
 use crate::schema::Table;
-use crate::statement::{Action, Yield};
-use crate::{Access, Error, Result, Rows, Schema, Session, Value};
+use crate::sql::session::{SqlClient, TransactionState};
+use crate::statement::Action;
+use crate::{Access, Error, Result, Rows, Schema, SqlText, Value};
 
-/// What a session must know of a statement beside its text.
 pub(super) enum MariaDbPlan {
     Read { width: usize },
     Insert { key: usize },
     Upsert,
     Change,
+    Written { writes: bool },
 }
 
-pub(super) fn plan(schema: &Schema, action: &Action) -> MariaDbPlan {
-    match action {
-        Action::Read(read) => MariaDbPlan::Read {
-            width: match &read.yields {
-                Yield::Columns(columns) => columns.len(),
-                Yield::Sum(_) | Yield::Count(_) | Yield::Distinct(_) | Yield::Sorted(_) => 1,
-            },
-        },
-        Action::Insert { table } => MariaDbPlan::Insert { key: schema.tables[*table].key[0] },
-        Action::Upsert { .. } => MariaDbPlan::Upsert,
-        Action::Update { .. } | Action::Delete { .. } => MariaDbPlan::Change,
+impl MariaDbPlan {
+    fn writes(&self) -> bool {
+        match self {
+            Self::Read { .. } => false,
+            Self::Insert { .. } | Self::Upsert | Self::Change => true,
+            Self::Written { writes } => *writes,
+        }
     }
 }
 
-/// How transactions begin and end.
+pub(super) fn plan_statement(schema: &Schema, action: &Action) -> MariaDbPlan {
+    match action {
+        Action::Read(read) => MariaDbPlan::Read { width: read.yields.width() },
+        Action::Insert { table } => MariaDbPlan::Insert { key: schema.tables[*table].key[0] },
+        Action::Upsert { .. } => MariaDbPlan::Upsert,
+        Action::Update { .. } | Action::Delete { .. } => MariaDbPlan::Change,
+        Action::Sql(text) => MariaDbPlan::Written { writes: text.writes },
+    }
+}
+
 pub(super) struct TransactionControl {
     read: String,
     write: String,
     commit: &'static str,
     rollback: &'static str,
-    /// Whether a rollback undoes what was written.
     undoes: bool,
 }
 
@@ -74,42 +82,36 @@ impl TransactionControl {
     }
 }
 
-/// A connection and what is prepared on it.
 struct MariaDbConnection {
     connection: Conn,
     statements: Vec<mysql::Statement>,
-    /// Without TLS.
     wire: Option<MariaDbWire>,
 }
 
 impl MariaDbConnection {
     fn new(database: &MariaDbDatabase) -> Result<Self> {
-        let mut connection = database.connect()?;
-        let prepared = database.texts.iter().map(|text| connection.prep(text));
-        let statements = prepared.collect::<std::result::Result<Vec<_>, _>>();
-        let statements = statements.map_err(|failure| {
-            if error::is_lost(&failure) { lost(&failure, false) } else { error::plain(failure) }
-        })?;
+        let mut connection = database.connect_by(&database.client)?;
+        let statements = database
+            .statements
+            .prepare_each(|text, written| prepare_statement(&mut connection, text, written))?;
         let plain = database.opts.get_ssl_opts().is_none();
-        let wire = plain.then(|| MariaDbWire::over(&connection, &statements));
-        let wire = wire.transpose().map_err(Error::engine)?;
+        let wire = plain.then(|| MariaDbWire::from_connection(&connection, &statements));
+        let wire = wire.transpose().map_err(Error::from_engine)?;
         Ok(Self { connection, statements, wire })
     }
 
-    /// Runs a command that returns no rows.
-    fn control(&mut self, text: &str) -> std::result::Result<(), Failure> {
+    fn run_control(&mut self, text: &str) -> std::result::Result<(), Failure> {
         match &mut self.wire {
             Some(wire) => wire.query(text),
             None => self.connection.query_drop(text),
         }
     }
 
-    /// Runs a statement and puts `width` columns of each row into `rows`.
     fn run(
         &mut self,
         number: usize,
         parameters: &[Value<'_>],
-        width: usize,
+        width: Option<usize>,
         rows: &mut Rows,
     ) -> std::result::Result<Changed, Failure> {
         if let Some(wire) = &mut self.wire {
@@ -121,135 +123,180 @@ impl MariaDbConnection {
         };
         let found = self.connection.exec_iter(&self.statements[number], parameters)?;
         let answer = Changed { rows: found.affected_rows(), new_key: found.last_insert_id() };
+        let width = width.unwrap_or_else(|| {
+            let width = found.columns().as_ref().len();
+            rows.reset(width);
+            width
+        });
         for row in found {
             let row = row?;
-            for column in 0..width {
-                rows.push(from_server(row.as_ref(column))?);
+            let columns = row.columns_ref();
+            for (at, column) in columns.iter().enumerate().take(width) {
+                push_cell(rows, row.as_ref(at), column.column_type())?;
             }
         }
         Ok(answer)
     }
 }
 
-/// What the loss of a connection means.
 fn lost(failure: &Failure, may_persist: bool) -> Error {
     let what = format!("the connection was lost: {failure}");
     if may_persist { Error::InDoubt(what) } else { Error::Conflict(what) }
+}
+
+fn prepare_statement(
+    connection: &mut Conn,
+    text: &str,
+    written: Option<&SqlText>,
+) -> Result<mysql::Statement> {
+    let statement = connection.prep(text).map_err(|failure| match &failure {
+        lost_one if error::is_lost(lost_one) => lost(&failure, false),
+        // The server's own words.
+        Failure::MySqlError(answer) if written.is_some() => Error::Usage(answer.message.clone()),
+        _ => error::to_error(failure),
+    })?;
+    let Some(written) = written else { return Ok(statement) };
+    written.check_count(statement.num_params().into())?;
+    for column in statement.columns().iter() {
+        if !is_readable(column.column_type()) {
+            let (name, kind) = (column.name_str(), column.column_type());
+            return Err(Error::Usage(format!("its column {name} is a {kind:?}: cast it to CHAR")));
+        }
+    }
+    Ok(statement)
 }
 
 fn to_server(value: Value<'_>) -> mysql::Value {
     match value {
         Value::Null => mysql::Value::NULL,
         Value::Int(int) => mysql::Value::Int(int),
+        Value::Real(real) => mysql::Value::Double(real.get()),
         Value::Text(text) => mysql::Value::Bytes(text.as_bytes().into()),
     }
 }
 
-fn from_server(cell: Option<&mysql::Value>) -> std::result::Result<Value<'_>, Failure> {
+fn push_cell(
+    rows: &mut Rows,
+    cell: Option<&mysql::Value>,
+    kind: ColumnType,
+) -> std::result::Result<(), Failure> {
+    use mysql::Value::{Bytes, Date, Double, Float, Int, NULL, UInt};
+    let unreadable = || Failure::FromValueError(cell.cloned().unwrap_or(NULL));
     match cell {
-        Some(mysql::Value::NULL) => Ok(Value::Null),
-        Some(mysql::Value::Int(int)) => Ok(Value::Int(*int)),
-        Some(mysql::Value::Bytes(bytes)) => {
-            let invalid = || Failure::FromValueError(mysql::Value::Bytes(bytes.clone()));
-            std::str::from_utf8(bytes).map(Value::Text).map_err(|_| invalid())
+        Some(NULL) => rows.push(Value::Null),
+        Some(Int(int)) => rows.push(Value::Int(*int)),
+        Some(UInt(int)) => rows.push(Value::Int((*int).try_into().map_err(|_| unreadable())?)),
+        Some(Float(real)) => rows.push(widen_float(*real)),
+        Some(Double(real)) => rows.push(Value::from(*real)),
+        Some(Bytes(bytes)) => {
+            let text = std::str::from_utf8(bytes).map_err(|_| unreadable())?;
+            rows.push(read_text(text, kind as u8).ok_or_else(unreadable)?);
         }
-        other => Err(Failure::FromValueError(other.cloned().unwrap_or(mysql::Value::NULL))),
+        Some(&Date(year, month, day, hour, minute, second, micros)) => {
+            let time =
+                (kind != ColumnType::MYSQL_TYPE_DATE).then_some((hour, minute, second, micros));
+            rows.push(Value::Text(TimeText::from_parts((year, month, day), time).as_str()));
+        }
+        Some(mysql::Value::Time(..)) | None => return Err(unreadable()),
     }
+    Ok(())
 }
 
-/// Where a session stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum MariaDbSessionState {
-    Idle,
-    Reading,
-    Writing,
-    /// In a transaction that had an error.
-    Failed,
-}
-
-pub(super) struct MariaDbSession<'a> {
+pub(super) struct MariaDbClient<'a> {
     database: &'a MariaDbDatabase,
-    /// `None` from the loss of a connection until the next one is needed.
     prepared: Option<MariaDbConnection>,
-    state: MariaDbSessionState,
-    /// Whether the transaction has changed a row.
     wrote: bool,
 }
 
-impl<'a> MariaDbSession<'a> {
+impl<'a> MariaDbClient<'a> {
     pub(super) fn new(database: &'a MariaDbDatabase) -> Result<Self> {
         let prepared = Some(MariaDbConnection::new(database)?);
-        Ok(Self { database, prepared, state: MariaDbSessionState::Idle, wrote: false })
+        Ok(Self { database, prepared, wrote: false })
     }
 
-    fn prepared(&mut self) -> Result<&mut MariaDbConnection> {
+    fn prepared_connection(&mut self) -> Result<&mut MariaDbConnection> {
         match &mut self.prepared {
             Some(prepared) => Ok(prepared),
             empty => Ok(empty.insert(MariaDbConnection::new(self.database)?)),
         }
     }
 
-    /// What a failure means; `may_persist` says whether what was asked for may last although the
-    /// answer is lost.
-    fn fault(&mut self, failure: Failure, may_persist: bool) -> Error {
+    /// `may_persist`: whether the request may last although its answer is lost.
+    fn explain_failure(&mut self, failure: Failure, may_persist: bool) -> Error {
         if error::is_lost(&failure) {
             self.prepared = None;
             return lost(&failure, may_persist);
         }
         match may_persist && error::is_interrupted(&failure) {
             true => Error::InDoubt(failure.to_string()),
-            false => error::plain(failure),
+            false => error::to_error(failure),
         }
     }
 
-    fn control(&mut self, text: &str) -> std::result::Result<(), Failure> {
+    fn run_control(&mut self, text: &str) -> std::result::Result<(), Failure> {
         match &mut self.prepared {
-            Some(prepared) => prepared.control(text),
+            Some(prepared) => prepared.run_control(text),
             None => Ok(()),
         }
     }
 
-    /// Lets a statement in; says whether it may last although its answer is lost.
-    fn admit(&self, plan: &MariaDbPlan) -> Result<bool> {
-        let writes = !matches!(plan, MariaDbPlan::Read { .. });
-        match self.state {
-            MariaDbSessionState::Failed => Err(Error::Usage("a statement after an error".into())),
-            MariaDbSessionState::Reading if writes => {
-                Err(Error::Usage("a write in a reading transaction".into()))
-            }
-            MariaDbSessionState::Idle => Ok(writes),
-            MariaDbSessionState::Reading | MariaDbSessionState::Writing => {
-                Ok(!self.database.control.undoes && (writes || self.wrote))
-            }
+    /// Whether a statement may last although its answer is lost.
+    fn may_persist(&self, state: TransactionState, writes: bool) -> bool {
+        match state {
+            TransactionState::Idle => writes,
+            _ => !self.database.control.undoes && (writes || self.wrote),
         }
     }
+}
 
-    fn try_run(&mut self, number: usize, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
-        let database = self.database;
-        let Some(plan) = database.plans.get(number) else {
-            return Err(Error::Usage(format!("there is no statement {number}")));
+impl SqlClient for MariaDbClient<'_> {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        self.prepared_connection()?;
+        let text = match access {
+            Access::Read => &self.database.control.read,
+            Access::Write => &self.database.control.write,
         };
-        let may_persist = self.admit(plan)?;
-        database.stored[number].fits(parameters)?;
+        self.run_control(text).map_err(|failure| self.explain_failure(failure, false))?;
+        self.wrote = false;
+        Ok(())
+    }
+
+    fn run(
+        &mut self,
+        state: TransactionState,
+        number: usize,
+        parameters: &[Value<'_>],
+        rows: &mut Rows,
+    ) -> Result<u64> {
+        let statements = &self.database.statements;
+        let plan = statements.find_plan(number)?;
+        let writes = plan.writes();
+        state.check_statement(writes)?;
+        let may_persist = self.may_persist(state, writes);
+        statements.check_parameters(number, parameters)?;
+        let prepared = self.prepared_connection()?;
         let width = match plan {
-            MariaDbPlan::Read { width } => *width,
-            MariaDbPlan::Insert { .. } | MariaDbPlan::Upsert | MariaDbPlan::Change => 0,
+            MariaDbPlan::Read { width } => Some(*width),
+            MariaDbPlan::Insert { .. } | MariaDbPlan::Upsert | MariaDbPlan::Change => Some(0),
+            // What an insert returns is in its answer only: its preparation tells no columns.
+            MariaDbPlan::Written { .. } => None,
         };
-        let prepared = self.prepared()?;
         let (given, wanted) =
             (parameters.len(), usize::from(prepared.statements[number].num_params()));
         if given != wanted {
             return Err(Error::Usage(format!("{given} parameters for a statement of {wanted}")));
         }
-        rows.reset(width);
+        rows.reset(width.unwrap_or(0));
         let Changed { rows: changed, new_key } = match prepared.run(number, parameters, width, rows)
         {
             Ok(answer) => answer,
-            Err(failure) => return Err(self.fault(failure, may_persist)),
+            Err(failure) => return Err(self.explain_failure(failure, may_persist)),
         };
-        self.wrote |= changed > 0;
+        self.wrote |= writes && (changed > 0 || !rows.is_empty());
         match plan {
             MariaDbPlan::Read { .. } => Ok(rows.len() as u64),
+            MariaDbPlan::Written { .. } if rows.width() > 0 => Ok(rows.len() as u64),
+            MariaDbPlan::Written { .. } => Ok(changed),
             MariaDbPlan::Change => Ok(changed),
             // The server counts a replaced row twice.
             MariaDbPlan::Upsert => Ok(1),
@@ -264,21 +311,26 @@ impl<'a> MariaDbSession<'a> {
         }
     }
 
-    /// Ends the transaction without its work, or says that it can't.
-    fn undo(&mut self) -> Result<()> {
-        if self.state == MariaDbSessionState::Idle {
-            return Ok(());
-        }
-        self.state = MariaDbSessionState::Idle;
+    fn commit(&mut self, _: Access) -> Result<()> {
+        let Err(failure) = self.run_control(self.database.control.commit) else { return Ok(()) };
+        let fault = self.explain_failure(failure, self.wrote);
+        // Why the commit failed says more than an error of its undoing.
+        let _ = self.rollback();
+        Err(fault)
+    }
+
+    fn rollback(&mut self) -> Result<()> {
         let may_persist = !self.database.control.undoes && std::mem::take(&mut self.wrote);
-        match self.control(self.database.control.rollback) {
-            // The server ends the transaction of a connection that is lost.
-            Err(failure) if !error::is_lost(&failure) => return Err(self.fault(failure, false)),
-            Err(failure) => drop(self.fault(failure, false)),
+        match self.run_control(self.database.control.rollback) {
+            // The server ends the transaction of a lost connection.
+            Err(failure) if !error::is_lost(&failure) => {
+                return Err(self.explain_failure(failure, false));
+            }
+            Err(failure) => drop(self.explain_failure(failure, false)),
             Ok(()) => {}
         }
         match may_persist {
-            true => Err(Error::engine(
+            true => Err(Error::from_engine(
                 "Aria can't roll back: what the transaction has changed stays changed",
             )),
             false => Ok(()),
@@ -286,53 +338,104 @@ impl<'a> MariaDbSession<'a> {
     }
 }
 
-impl Session for MariaDbSession<'_> {
-    fn begin(&mut self, access: Access) -> Result<()> {
-        if self.state != MariaDbSessionState::Idle {
-            self.state = MariaDbSessionState::Failed;
-            return Err(Error::Usage("begin inside a transaction".into()));
-        }
-        self.prepared()?;
-        let (text, state) = match access {
-            Access::Read => (&self.database.control.read, MariaDbSessionState::Reading),
-            Access::Write => (&self.database.control.write, MariaDbSessionState::Writing),
+#[cfg(test)]
+mod tests {
+    use bakeoff_testkit::needs;
+
+    use super::super::{INNODB, MariaDb};
+    use super::*;
+    use crate::statement::{Action, Statement};
+    use crate::survey::LeftoverPolicy;
+    use crate::{Durability, Engine, OpenTerms};
+
+    fn statement(place: &str, text: &str, parameters: usize) -> Statement {
+        let text = SqlText {
+            sqlite: String::new(),
+            mysql: text.into(),
+            postgres: String::new(),
+            place: place.into(),
+            why: "a test".into(),
+            writes: text.starts_with("INSERT"),
+            parameters,
         };
-        self.control(text).map_err(|failure| self.fault(failure, false))?;
-        self.state = state;
-        self.wrote = false;
-        Ok(())
+        Statement { name: place.into(), action: Action::Sql(text) }
     }
 
-    fn run(&mut self, statement: usize, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
-        let answer = self.try_run(statement, parameters, rows);
-        if answer.is_err() && self.state != MariaDbSessionState::Idle {
-            self.state = MariaDbSessionState::Failed;
-        }
-        answer
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        match self.state {
-            MariaDbSessionState::Idle => {
-                return Err(Error::Usage("commit outside a transaction".into()));
-            }
-            MariaDbSessionState::Failed => {
-                self.undo()?;
-                return Err(Error::Usage("commit after an error".into()));
-            }
-            MariaDbSessionState::Reading | MariaDbSessionState::Writing => {}
-        }
-        let Err(failure) = self.control(self.database.control.commit) else {
-            self.state = MariaDbSessionState::Idle;
-            return Ok(());
+    fn open(
+        engine: &MariaDb,
+        statements: &[Statement],
+    ) -> Result<(tempfile::TempDir, MariaDbDatabase)> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let terms = OpenTerms::new(Durability::None);
+        let (root, private) = engine.start_server(folder.path(), &terms)?;
+        let schema = Schema {
+            tables: vec![
+                Table::new("things").generated_key("id").column("n", crate::schema::Type::Int),
+            ],
         };
-        let fault = self.fault(failure, self.wrote);
-        // Why the commit failed says more than what undoing it may add.
-        let _ = self.undo();
-        Err(fault)
+        let mut open =
+            MariaDbDatabase::new(root, engine.storage, Some(private), &schema, statements)?;
+        open.prepare_database(Durability::None, LeftoverPolicy::Keep)?;
+        Ok((folder, open))
     }
 
-    fn rollback(&mut self) -> Result<()> {
-        self.undo()
+    #[test]
+    fn the_library_reads_and_sends_what_our_wire_does() {
+        if needs(INNODB.available()).is_none() {
+            return;
+        }
+        let cells = "SELECT 1.50, 2.00, 1e308, DATE '2024-02-29', \
+                     TIMESTAMP '2024-02-29 01:02:03.000004', TIMESTAMP '2024-02-29 00:00:00', TRUE, \
+                     CAST(5 AS UNSIGNED), NULL, 'x', CAST(0.1 AS FLOAT), ?, ?, ?, ?, ?";
+        let insert = "INSERT INTO things (n) VALUES (?) RETURNING n, n / 8";
+        let statements = [statement("it.sql:1", cells, 5), statement("it.sql:2", insert, 1)];
+        let (_folder, database) = open(&INNODB, &statements).expect("a database");
+        let given = [0.1.into(), 1e-300.into(), 7.into(), "y".into(), Value::Null];
+        for by_wire in [true, false] {
+            let mut connection = MariaDbConnection::new(&database).expect("a connection");
+            if !by_wire {
+                connection.wire = None;
+            }
+            let mut rows = Rows::new();
+            // The second time the server doesn't say again what columns there are.
+            for _ in 0..2 {
+                connection.run(0, &given, None, &mut rows).expect("a row");
+                connection.run(1, &[3.into()], None, &mut rows).expect("a row");
+                assert_eq!(rows.row(0).collect::<Vec<_>>(), [3.into(), 0.375.into()]);
+            }
+            connection.run(0, &given, None, &mut rows).expect("a row");
+            let mut wanted: Vec<Value<'_>> = vec![
+                1.5.into(),
+                2.into(),
+                1e308.into(),
+                "2024-02-29".into(),
+                "2024-02-29 01:02:03.000004".into(),
+                "2024-02-29 00:00:00.000000".into(),
+                1.into(),
+                5.into(),
+                Value::Null,
+                "x".into(),
+                0.1.into(),
+            ];
+            wanted.extend(given);
+            assert_eq!(rows.row(0).collect::<Vec<_>>(), wanted, "by our wire: {by_wire}");
+        }
+    }
+
+    #[test]
+    fn a_column_that_can_not_be_read_is_refused_with_its_place() {
+        if needs(INNODB.available()).is_none() {
+            return;
+        }
+        let statements = [
+            statement("it.sql:1", "SELECT TIME '10:00:00' AS late", 0),
+            statement("it.sql:2", "SELECT 1 +", 0),
+        ];
+        let Err(Error::Usage(said)) = open(&INNODB, &statements).map(drop) else {
+            panic!("opened")
+        };
+        let lines: Vec<_> = said.lines().collect();
+        assert_eq!(lines[0], "it.sql:1: its column late is a MYSQL_TYPE_TIME: cast it to CHAR");
+        assert!(lines[1].starts_with("it.sql:2: You have an error in your SQL syntax"), "{said}");
     }
 }

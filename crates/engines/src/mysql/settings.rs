@@ -1,6 +1,6 @@
 //! The settings of a private MariaDB server, each with its reason.
 
-use bakeoff_servers::spelling;
+use crate::servers::to_spelling;
 
 use super::StorageEngine;
 use super::review::REVIEW;
@@ -8,28 +8,26 @@ use super::storage::BlockCompression;
 use crate::fair::{EngineCache, MemoryShare, Setting, UserSettings};
 use crate::{Durability, OpenTerms, fair};
 
-/// What a private server gets with all tables in that storage engine; `blocks` are of MyRocks alone.
-pub(super) fn settings(
+pub(super) fn list_settings(
     storage: StorageEngine,
     blocks: BlockCompression,
     terms: &OpenTerms,
 ) -> Vec<Setting> {
-    let durable = storage.durable(terms.durability);
+    let durable = storage.durability_settings(terms.durability);
     match storage {
-        StorageEngine::InnoDb => innodb(durable, terms),
-        StorageEngine::RocksDb => rocksdb(durable, blocks, terms),
-        StorageEngine::Aria => aria(durable, terms),
+        StorageEngine::InnoDb => innodb_settings(durable, terms),
+        StorageEngine::RocksDb => rocksdb_settings(durable, blocks, terms),
+        StorageEngine::Aria => aria_settings(durable, terms),
     }
 }
 
-/// The cache of the storage engine that has the tables.
-pub(super) fn cache(storage: StorageEngine, terms: &OpenTerms) -> EngineCache {
+pub(super) fn storage_cache(storage: StorageEngine, terms: &OpenTerms) -> EngineCache {
     let (share, setting) = match storage {
         StorageEngine::InnoDb => (INNODB, "innodb_buffer_pool_size"),
         StorageEngine::RocksDb => (ROCKSDB, "rocksdb_block_cache_size"),
         StorageEngine::Aria => (ARIA, "aria_pagecache_buffer_size"),
     };
-    share.cache(setting, terms)
+    share.to_cache(setting, terms)
 }
 
 /// InnoDB's buffer pool. A server of 10.11.19 without clients holds 54 MB besides, and the pages of its
@@ -42,46 +40,44 @@ const INNODB: MemoryShare = MemoryShare {
              past the system's page cache; below 320 MiB, what 96 MiB for the rest of the server leave, and \
              an eighth of the limit at least",
 };
-/// RocksDB's block cache.
-const ROCKSDB: MemoryShare = MemoryShare::percent(
+const ROCKSDB: MemoryShare = MemoryShare::from_percent(
     33,
     "33 % of a memory limit, the third that RocksDB's tuning guide advises: it reads through the \
      system's page cache, which has the rest",
 );
-/// Aria's page cache, of rows and indexes.
-const ARIA: MemoryShare = MemoryShare::percent(
+const ARIA: MemoryShare = MemoryShare::from_percent(
     50,
     "50 % of a memory limit: it reads through the system's page cache, which has the rest",
 );
 
-/// How MyRocks is told to store its tables, but for their compression.
 const ROCKSDB_TABLES: &str = "compaction_pri=kMinOverlappingRatio;\
     level_compaction_dynamic_level_bytes=true;\
     block_based_table_factory={filter_policy=bloomfilter:10:false;whole_key_filtering=1}";
 
-/// Makes sure that settings of the user's own leave a level of durability whole that bakeoff leaves alone:
-/// how InnoDB syncs its files, MyRocks' log and when it is handed to the system, and the binary log, which
-/// recovery goes by.
-pub(super) fn kept(
+/// Refuses settings of the user that undo a durability level in ways that bakeoff's own settings
+/// don't cover: how InnoDB syncs its files, when MyRocks hands its log to the system, and the
+/// binary log, which recovery goes by.
+pub(super) fn keep_level(
     storage: StorageEngine,
     durability: Durability,
     own: &UserSettings<'_>,
 ) -> Result<(), String> {
     let promises = durability != Durability::None;
-    let values =
-        |name: &'static str| own.find_settings(name).map(|(written, value)| taken(written, value));
+    let values = |name: &'static str| {
+        own.find_settings(name).map(|(written, value)| effective_value(written, value))
+    };
     let method = "innodb_flush_method";
     if storage == StorageEngine::InnoDb
         && promises
         && let Some(value) = values(method).find(|value| never_syncs(value))
     {
-        return Err(fair::undone(durability, method, value, "fsync or O_DIRECT"));
+        return Err(fair::explain_undone_level(durability, method, value, "fsync or O_DIRECT"));
     }
     let disabled = "rocksdb_write_disable_wal";
     if storage == StorageEngine::RocksDb
         && let Some(value) = values(disabled).find(|value| is_on(value))
     {
-        return Err(fair::undone(durability, disabled, value, "OFF"));
+        return Err(fair::explain_undone_level(durability, disabled, value, "OFF"));
     }
     // A commit that is synced is handed to the system first.
     let buffered = "rocksdb_manual_wal_flush";
@@ -89,15 +85,15 @@ pub(super) fn kept(
         && durability != Durability::Strict
         && let Some(value) = values(buffered).find(|value| is_on(value))
     {
-        return Err(fair::undone(durability, buffered, value, "OFF"));
+        return Err(fair::explain_undone_level(durability, buffered, value, "OFF"));
     }
-    // Its value is the name of a file: it is on, whatever that is.
+    // Its value is the name of a file: the log is on, whatever the name.
     let logs =
-        own.find_settings("log_bin").any(|(name, value)| switched(name, value) != Some(false));
-    // The server takes the last of a name; MariaDB's own default is 0.
+        own.find_settings("log_bin").any(|(name, value)| parse_switch(name, value) != Some(false));
+    // The server takes the last of a name; MariaDB's default is 0.
     let synced = values("sync_binlog").last().unwrap_or("0");
     if logs && durability == Durability::Strict && synced != "1" {
-        return Err(fair::undone(durability, "sync_binlog", synced, "1"));
+        return Err(fair::explain_undone_level(durability, "sync_binlog", synced, "1"));
     }
     Ok(())
 }
@@ -110,26 +106,23 @@ fn never_syncs(method: &str) -> bool {
     begins("nosync") || begins("littlesync") || method == "2" || method == "3"
 }
 
-/// Whether the server takes this value for true.
 fn is_on(value: &str) -> bool {
     ["on", "true", "1"].iter().any(|word| value.eq_ignore_ascii_case(word))
 }
 
-/// The value that the server takes from a setting that is written so.
-fn taken<'a>(name: &str, value: &'a str) -> &'a str {
-    match switched(name, value) {
+fn effective_value<'a>(name: &str, value: &'a str) -> &'a str {
+    match parse_switch(name, value) {
         Some(true) => "1",
         Some(false) => "0",
         None => value.trim(),
     }
 }
 
-/// Whether a name switches its setting on or off; `None` where its value says what it is. The last of the
-/// prefixes before the setting's own name decides, and of the value alone whether it is `0`, which turns it
-/// round: `skip_X=0` is on, `skip_X=OFF` is off, and `enable_X=OFF` is on (`handle_options` in MariaDB's
-/// mysys/my_getopt.c).
-fn switched(name: &str, value: &str) -> Option<bool> {
-    let name = spelling(name);
+/// Whether a name switches its setting on or off; `None` if the value decides. The last prefix
+/// before the setting's own name decides; a value of `0` inverts it: `skip_X=0` is on, `skip_X=OFF`
+/// is off, `enable_X=OFF` is on (`handle_options` in MariaDB's mysys/my_getopt.c).
+fn parse_switch(name: &str, value: &str) -> Option<bool> {
+    let name = to_spelling(name);
     let mut rest = name.as_str();
     let mut last = "";
     while let Some(prefix) = REVIEW.prefixes.iter().find(|prefix| rest.starts_with(**prefix)) {
@@ -143,14 +136,12 @@ fn switched(name: &str, value: &str) -> Option<bool> {
     }
 }
 
-/// The size of a memory table, as it is by default.
 const MEMORY_TABLE: u64 = 64 << 20;
 
-/// How MyRocks is told to store its tables under these terms. Beside the memory tables that are not
-/// written yet, RocksDB keeps written ones to find conflicts in: by default as many as make 128 MiB, and
-/// up to one more. Conflicts with what it does not keep are found by reading the files.
+/// Beside memtables to write, RocksDB keeps written ones to find conflicts in: by default up to 128
+/// MiB and one more. For other conflicts it reads the files.
 fn rocksdb_tables(blocks: BlockCompression, terms: &OpenTerms) -> String {
-    let tables = format!("{};{ROCKSDB_TABLES}", blocks.options());
+    let tables = format!("{};{ROCKSDB_TABLES}", blocks.column_family_options());
     let kept = terms.memory_bytes.map_or(u64::MAX, |limit| limit / 8);
     match kept < 2 * MEMORY_TABLE {
         true => format!("{tables};max_write_buffer_size_to_maintain={kept}"),
@@ -162,13 +153,15 @@ fn rocksdb_tables(blocks: BlockCompression, terms: &OpenTerms) -> String {
 const LOG_BUFFER: u64 = 16 << 20;
 const LOG_BUFFER_LEAST: u64 = 2 << 20;
 
-/// What a private MariaDB server gets whose tables are in InnoDB. `durable` gives the level of
-/// durability. The binary log is off, doublewrite on, InnoDB's pages are not compressed; all of
-/// these are its defaults.
-fn innodb(durable: &[(&str, &str)], terms: &OpenTerms) -> Vec<Setting> {
-    let mut settings = mariadb(durable);
+/// The binary log is off, doublewrite is on, pages are not compressed: all defaults.
+fn innodb_settings(durable: &[(&str, &str)], terms: &OpenTerms) -> Vec<Setting> {
+    let mut settings = server_settings(durable);
     let mut set = |name, value: &str, reason| settings.push(Setting::new(name, value, reason));
-    set("innodb_buffer_pool_size", &INNODB.bytes(terms).to_string(), INNODB.why(terms));
+    set(
+        "innodb_buffer_pool_size",
+        &INNODB.cache_bytes(terms).to_string(),
+        INNODB.explain_size(terms),
+    );
     if let Some(limit) = terms.memory_bytes.filter(|limit| *limit < LOG_BUFFER * 32) {
         let bytes = (limit / 32).max(LOG_BUFFER_LEAST);
         let why = "a thirty-second of the limit: below 512 MiB, 16 MiB are missed elsewhere";
@@ -191,21 +184,23 @@ fn innodb(durable: &[(&str, &str)], terms: &OpenTerms) -> Vec<Setting> {
     settings
 }
 
-/// What a private MariaDB server gets whose tables are in MyRocks.
-fn rocksdb(durable: &[(&str, &str)], blocks: BlockCompression, terms: &OpenTerms) -> Vec<Setting> {
-    let mut settings = mariadb(durable);
+fn rocksdb_settings(
+    durable: &[(&str, &str)],
+    blocks: BlockCompression,
+    terms: &OpenTerms,
+) -> Vec<Setting> {
+    let mut settings = server_settings(durable);
     settings.extend(little_innodb());
     settings.push(little_aria());
-    settings.extend(myrocks(blocks, terms));
+    settings.extend(myrocks_settings(blocks, terms));
     settings
 }
 
-/// What a private MariaDB server gets whose tables are in Aria.
-fn aria(durable: &[(&str, &str)], terms: &OpenTerms) -> Vec<Setting> {
-    let mut settings = mariadb(durable);
+fn aria_settings(durable: &[(&str, &str)], terms: &OpenTerms) -> Vec<Setting> {
+    let mut settings = server_settings(durable);
     settings.extend(little_innodb());
-    let cache = ARIA.bytes(terms);
-    settings.push(Setting::new("aria_pagecache_buffer_size", cache, ARIA.why(terms)));
+    let cache = ARIA.cache_bytes(terms);
+    settings.push(Setting::new("aria_pagecache_buffer_size", cache, ARIA.explain_size(terms)));
     if let Some(limit) = terms.memory_bytes {
         let (sorting, why) = ((limit / 16).min(256 << 20), "a sort must fit beside the cache");
         settings.push(Setting::new("aria_sort_buffer_size", sorting, why));
@@ -213,9 +208,8 @@ fn aria(durable: &[(&str, &str)], terms: &OpenTerms) -> Vec<Setting> {
     settings
 }
 
-/// What a private MariaDB server gets, wherever its tables are.
-fn mariadb(durable: &[(&str, &str)]) -> Vec<Setting> {
-    let durable = durable.iter().map(|(name, value)| Setting::durable(name, value));
+fn server_settings(durable: &[(&str, &str)]) -> Vec<Setting> {
+    let durable = durable.iter().map(|(name, value)| Setting::for_level(name, value));
     let mut settings: Vec<_> = durable.collect();
     let mut set = |name, value, reason| settings.push(Setting::new(name, value, reason));
     set("max_connections", "1040", "1,024 clients, and bakeoff itself");
@@ -224,24 +218,25 @@ fn mariadb(durable: &[(&str, &str)]) -> Vec<Setting> {
     settings
 }
 
-/// InnoDB's memory in a server whose tables are elsewhere.
 fn little_innodb() -> [Setting; 2] {
     let little =
         |name, bytes: &str| Setting::new(name, bytes, "no table of the experiment is in InnoDB");
     [little("innodb_buffer_pool_size", "8M"), little("innodb_log_buffer_size", "2M")]
 }
 
-/// Aria's cache in a server whose tables are elsewhere.
 fn little_aria() -> Setting {
     Setting::new("aria_pagecache_buffer_size", "8M", "Aria has the server's own tables only")
 }
 
-/// What MyRocks gets beside its durability.
-fn myrocks(blocks: BlockCompression, terms: &OpenTerms) -> Vec<Setting> {
+fn myrocks_settings(blocks: BlockCompression, terms: &OpenTerms) -> Vec<Setting> {
     let mut settings = vec![
         Setting::new("plugin_load_add", "ha_rocksdb", "MyRocks is a plugin"),
         Setting::new("rocksdb", "FORCE", "without it the server is not to start"),
-        Setting::new("rocksdb_block_cache_size", ROCKSDB.bytes(terms), ROCKSDB.why(terms)),
+        Setting::new(
+            "rocksdb_block_cache_size",
+            ROCKSDB.cache_bytes(terms),
+            ROCKSDB.explain_size(terms),
+        ),
         Setting::new(
             "rocksdb_default_cf_options",
             rocksdb_tables(blocks, terms),
@@ -304,31 +299,9 @@ mod tests {
             ("enable_skip_log_bin", "1", Some(false)),
             ("skip_enable_log_bin", "1", Some(true)),
         ] {
-            assert_eq!(switched(name, value), expected, "{name}={value}");
+            assert_eq!(parse_switch(name, value), expected, "{name}={value}");
         }
-        assert_eq!(taken("skip_sync_binlog", "1"), "0");
-        assert_eq!(taken("loose_sync_binlog", " 1"), "1");
-    }
-
-    #[test]
-    fn a_level_is_not_undone_by_a_setting_of_the_users_own() {
-        let mut own = vec![("innodb_doublewrite".into(), "OFF".into())];
-        let kept = |own: &[_], level| {
-            let fair = settings(
-                StorageEngine::InnoDb,
-                BlockCompression::default(),
-                &OpenTerms::new(level),
-            );
-            fair::keep_level(&fair, &UserSettings::new(own, &REVIEW))
-        };
-        assert!(kept(&own, Durability::Strict).is_ok());
-        own.push(("innodb_flush_log_at_trx_commit".into(), "0".into()));
-        for level in Durability::ALL {
-            let answer = kept(&own, level);
-            let named = |what: &String| {
-                what.starts_with("your settings have innodb_flush_log_at_trx_commit=0")
-            };
-            assert!(answer.as_ref().is_err_and(named), "{answer:?}");
-        }
+        assert_eq!(effective_value("skip_sync_binlog", "1"), "0");
+        assert_eq!(effective_value("loose_sync_binlog", " 1"), "1");
     }
 }

@@ -1,4 +1,4 @@
-//! What in the files of a MariaDB server shows that an engine is paying a debt.
+//! Writes and syncs of a MariaDB server that show deferred work.
 
 use super::storage::StorageEngine;
 use crate::PaymentSignature;
@@ -11,7 +11,7 @@ static INNODB: [PaymentSignature; 2] = [
     PaymentSignature::headers("checkpoint", 12_288, &["ib_logfile0"]),
 ];
 
-/// Tables are written by flushes and compactions alone; each of them, and each new log, is then told to the
+/// Only flushes and compactions write tables; each of them, and each new log, is then noted in the
 /// manifest (github.com/facebook/rocksdb/wiki/MANIFEST).
 static ROCKSDB: [PaymentSignature; 3] = [
     PaymentSignature::writes("flush or compaction", &["*.sst"]),
@@ -27,7 +27,6 @@ static ARIA: [PaymentSignature; 2] = [
 ];
 
 impl StorageEngine {
-    /// See [`crate::Engine::signatures`].
     pub(super) fn signatures(self) -> &'static [PaymentSignature] {
         match self {
             Self::InnoDb => &INNODB,

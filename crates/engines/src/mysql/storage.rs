@@ -1,6 +1,6 @@
-//! The storage engines of a MariaDB server: what each is called and promises.
+//! The storage engines of a MariaDB server: their names and promises.
 
-use bakeoff_factor::{DEFAULT, Declared};
+use crate::{DEFAULT, Declared};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
@@ -10,22 +10,16 @@ use super::error;
 use crate::options::{EngineOption, EngineOptions};
 use crate::{Durability, Error, Least, Promise, Result};
 
-/// A storage engine of a MariaDB server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StorageEngine {
-    /// InnoDB.
     InnoDb,
-    /// MyRocks, a plugin.
     RocksDb,
-    /// Aria.
     Aria,
 }
 
 impl StorageEngine {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::InnoDb, Self::RocksDb, Self::Aria];
 
-    /// Its name, as the server writes it.
     pub fn name(self) -> &'static str {
         match self {
             Self::InnoDb => "InnoDB",
@@ -34,12 +28,10 @@ impl StorageEngine {
         }
     }
 
-    /// The storage engine of that name.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|storage| storage.name().eq_ignore_ascii_case(name))
     }
 
-    /// One line on a private server with it.
     pub(super) fn summary(self) -> &'static str {
         match self {
             Self::InnoDb => "MariaDB with InnoDB, in a private server",
@@ -50,18 +42,18 @@ impl StorageEngine {
         }
     }
 
-    /// Whether it can undo a transaction.
     pub(super) fn rolls_back(self) -> bool {
         self != Self::Aria
     }
 
-    /// The least memory of a private server with it, where it was measured: `text-oltp` at scale `large`,
-    /// `point_select90_update10`, 4 clients, MariaDB 10.11.19 on Debian 12, control groups of version 1. InnoDB
-    /// served in 80 MiB, 5.5 of them page cache, and its 70 % of a limit without what the server needs besides
-    /// had the kernel end it in 192. MyRocks served in 384 MiB, 114 of them page cache, in two trials of
-    /// two; the kernel ended it in 256 and in 320, in two of two each, and in 186 and less it came to no end.
-    /// At scale `huge`, with rows of dict-gcide, 399 MiB were not enough in one trial of three
-    /// (docs/findings/text-oltp.md), so that its least is an eighth above that: no trial has tried 448 MiB.
+    /// Measured: `text-oltp` at scale `large`, `point_select90_update10`, 4 clients, MariaDB
+    /// 10.11.19, Debian 12, cgroups v1. InnoDB served in 80 MiB, 5.5 of them page cache; with 70 %
+    /// of the limit for its pool and nothing left for the server, the kernel killed it in 192.
+    /// MyRocks served in 384 MiB, 114 of them page cache, in two trials of two; the kernel killed
+    /// it in 256 and in 320 (two of two each), and in 186 and less it made no progress. At scale
+    /// `huge`, with rows of dict-gcide, 399 MiB failed in one trial of three
+    /// (docs/findings/text-oltp.md): so its least is an eighth above that. No trial has tried 448
+    /// MiB.
     pub(super) fn least_memory(self) -> Option<Least> {
         match self {
             Self::InnoDb => Some(Least { engine_mib: 88, client_kib: 512 }),
@@ -70,7 +62,6 @@ impl StorageEngine {
         }
     }
 
-    /// The options that it has in a level, beside those of every server.
     pub(super) fn options(self) -> &'static [EngineOption] {
         match self {
             Self::InnoDb => &[COMPRESSION],
@@ -79,11 +70,7 @@ impl StorageEngine {
         }
     }
 
-    /// How MyRocks compresses its blocks in a level of that name with these options, and the others of them.
-    ///
-    /// # Errors
-    /// A setting among them that says it, too.
-    pub(super) fn blocks(
+    pub(super) fn split_block_options(
         self,
         name: &str,
         options: &EngineOptions,
@@ -101,7 +88,6 @@ impl StorageEngine {
         Ok((blocks.unwrap_or_default(), others))
     }
 
-    /// Debian's packages that bring a private server with it.
     pub(super) fn packages(self) -> &'static [&'static str] {
         match self {
             Self::RocksDb => &["mariadb-server", "mariadb-plugin-rocksdb"],
@@ -109,7 +95,6 @@ impl StorageEngine {
         }
     }
 
-    /// The plugin that brings it, where it is not built in.
     pub fn plugin(self) -> Option<&'static str> {
         match self {
             Self::RocksDb => Some("ha_rocksdb"),
@@ -117,11 +102,12 @@ impl StorageEngine {
         }
     }
 
-    /// The server's settings that give a durability level.
-    ///
-    /// A server that is killed must not lose what it has acknowledged, under any level: the
-    /// settings that keep commits in the process (`0` for InnoDB and MyRocks) would.
-    pub fn durable(self, durability: Durability) -> &'static [(&'static str, &'static str)] {
+    /// At every level a killed server must keep what it has acknowledged, so the settings that keep
+    /// commits in the process (`0` for InnoDB and MyRocks) won't do.
+    pub fn durability_settings(
+        self,
+        durability: Durability,
+    ) -> &'static [(&'static str, &'static str)] {
         match (self, durability) {
             (Self::InnoDb, Durability::None) => {
                 &[("innodb_flush_log_at_trx_commit", "2"), ("innodb_flush_method", "nosync")]
@@ -142,10 +128,9 @@ impl StorageEngine {
         }
     }
 
-    /// What the server is told when it has started, for a durability level: a server that starts
-    /// with `aria_group_commit=soft` syncs every commit all the same until the variable changes
-    /// (counted on MariaDB 10.11.19).
-    pub(super) fn told(self, durability: Durability) -> &'static [&'static str] {
+    /// Commands after the start: a server that starts with `aria_group_commit=soft` syncs every
+    /// commit all the same until the variable changes (counted on MariaDB 10.11.19).
+    pub(super) fn startup_commands(self, durability: Durability) -> &'static [&'static str] {
         match (self, durability) {
             (Self::Aria, Durability::None | Durability::Relaxed) => {
                 &["SET GLOBAL aria_group_commit = 'none'", "SET GLOBAL aria_group_commit = 'soft'"]
@@ -154,7 +139,6 @@ impl StorageEngine {
         }
     }
 
-    /// How it gives each durability level.
     pub(super) fn promises(self) -> [Promise; 3] {
         let [none, relaxed, strict] = match self {
             Self::InnoDb => INNODB,
@@ -170,7 +154,7 @@ impl StorageEngine {
     }
 }
 
-/// How InnoDB keeps the pages of new tables. Other algorithms than zlib are plugins.
+/// Compression of InnoDB's new tables. Other algorithms than zlib are plugins.
 const COMPRESSION: EngineOption = EngineOption {
     factor: &Declared {
         name: "compression",
@@ -178,7 +162,7 @@ const COMPRESSION: EngineOption = EngineOption {
                   innodb_compression_algorithm",
         syntax: "none or zlib",
         default: "none",
-        canonical: |text| match text {
+        canonical: &|text| match text {
             "none" | "zlib" => Ok(text.to_owned()),
             _ => Err(format!("`{text}` is not a compression of InnoDB's pages\nvalid: none, zlib")),
         },
@@ -186,7 +170,6 @@ const COMPRESSION: EngineOption = EngineOption {
     trust: None,
 };
 
-/// How MyRocks compresses the blocks of tables. What it has without the option is in `settings.rs`.
 const ROCKSDB_COMPRESSION: EngineOption = EngineOption {
     factor: &Declared {
         name: "compression",
@@ -194,7 +177,7 @@ const ROCKSDB_COMPRESSION: EngineOption = EngineOption {
                   LZ4, and ZSTD in the last level by itself",
         syntax: "none, lz4 or zstd",
         default: DEFAULT,
-        canonical: |text| match BlockCompression::from_option(text) {
+        canonical: &|text| match BlockCompression::from_option(text) {
             Some(_) => Ok(text.to_owned()),
             None => Err(format!(
                 "`{text}` is not a compression of MyRocks's blocks\nvalid: none, lz4, zstd"
@@ -204,22 +187,17 @@ const ROCKSDB_COMPRESSION: EngineOption = EngineOption {
     trust: None,
 };
 
-/// How MyRocks compresses the blocks of its tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum BlockCompression {
     /// LZ4, and ZSTD in the last level, as MyRocks recommends.
     #[default]
     Recommended,
-    /// Not at all.
     None,
-    /// LZ4 in all levels.
     Lz4,
-    /// ZSTD in all levels.
     Zstd,
 }
 
 impl BlockCompression {
-    /// What an option of a level says.
     pub fn from_option(text: &str) -> Option<Self> {
         match text {
             "none" => Some(Self::None),
@@ -229,8 +207,7 @@ impl BlockCompression {
         }
     }
 
-    /// The options of a column family.
-    pub fn options(self) -> &'static str {
+    pub fn column_family_options(self) -> &'static str {
         match self {
             Self::Recommended => {
                 "compression=kLZ4Compression;bottommost_compression=kZSTDNotFinalCompression"
@@ -242,7 +219,7 @@ impl BlockCompression {
     }
 }
 
-/// The settings that an option stands for; none where it is a setting by its own name.
+/// The settings that an option stands for; empty if it is a setting by its own name.
 pub(super) fn stands_for(option: &str, value: &str) -> Vec<(String, String)> {
     let settings: &[(&str, &str)] = match (option, value) {
         ("compression", "none") => &[("innodb_compression_default", "OFF")],
@@ -254,10 +231,9 @@ pub(super) fn stands_for(option: &str, value: &str) -> Vec<(String, String)> {
     settings.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
 }
 
-/// For each level its settings, and what they promise.
-type ByDurability = [(&'static str, &'static str); 3];
+type DurabilitySettings = [(&'static str, &'static str); 3];
 
-const INNODB: ByDurability = [
+const INNODB: DurabilitySettings = [
     (
         "innodb_flush_log_at_trx_commit=2, innodb_flush_method=nosync",
         "never syncs: a power cut may lose commits or corrupt the files \
@@ -276,7 +252,7 @@ const INNODB: ByDurability = [
     ),
 ];
 
-const ROCKSDB: ByDurability = [
+const ROCKSDB: DurabilitySettings = [
     (
         "rocksdb_flush_log_at_trx_commit=2",
         "as relaxed: it has no weaker level that a kill of the server alone would not take \
@@ -295,7 +271,7 @@ const ROCKSDB: ByDurability = [
     ),
 ];
 
-const ARIA: ByDurability = [
+const ARIA: DurabilitySettings = [
     (
         "aria_group_commit=soft, aria_group_commit_interval=0",
         "writes the log at each commit and never syncs it (mariadb.com/kb/en/aria-group-commit)",
@@ -312,16 +288,17 @@ const ARIA: ByDurability = [
     ),
 ];
 
-/// Reads back from the server that it promises what was asked for.
-pub(super) fn confirm(server: &mut Conn, storage: StorageEngine, wanted: Durability) -> Result<()> {
+pub(super) fn confirm_durability(
+    server: &mut Conn,
+    storage: StorageEngine,
+    wanted: Durability,
+) -> Result<()> {
     let found: Vec<(String, String)> =
-        server.query("SHOW GLOBAL VARIABLES").map_err(error::plain)?;
-    promised(&found, storage, wanted).map_err(Error::Usage)
+        server.query("SHOW GLOBAL VARIABLES").map_err(error::to_error)?;
+    check_promise(&found, storage, wanted).map_err(Error::Usage)
 }
 
-/// Whether a server with these global variables promises what was asked for; else which of them keeps it
-/// from that, and what to do.
-fn promised(
+fn check_promise(
     found: &[(String, String)],
     storage: StorageEngine,
     wanted: Durability,
@@ -338,7 +315,7 @@ fn promised(
         ))
     };
     let is_on = |name: &str| found(name).eq_ignore_ascii_case("ON");
-    for (name, value) in storage.durable(wanted) {
+    for (name, value) in storage.durability_settings(wanted) {
         if !found(name).eq_ignore_ascii_case(value) {
             return differs(name, value);
         }
@@ -352,7 +329,8 @@ fn promised(
     if storage == StorageEngine::RocksDb && is_on(disabled) {
         return differs(disabled, "OFF");
     }
-    // A commit that is synced is handed to the system first; no other one is by that setting.
+    // A commit that is synced is handed to the system first; that setting does it for no other
+    // commit.
     let buffered = "rocksdb_manual_wal_flush";
     if storage == StorageEngine::RocksDb && wanted != Durability::Strict && is_on(buffered) {
         return differs(buffered, "OFF");
@@ -397,14 +375,14 @@ mod tests {
         ] {
             let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
             let found: Vec<_> = variables.iter().map(own).collect();
-            let gives = |level: &Durability| promised(&found, storage, *level).is_ok();
+            let gives = |level: &Durability| check_promise(&found, storage, *level).is_ok();
             let levels: Vec<_> = LEVELS.into_iter().filter(gives).collect();
             assert_eq!(levels, given, "{storage:?} with {variables:?}");
         }
         let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         let found = [rocksdb("2"), buffered].map(own);
-        let said =
-            promised(&found, StorageEngine::RocksDb, Durability::Relaxed).expect_err("buffered");
+        let said = check_promise(&found, StorageEngine::RocksDb, Durability::Relaxed)
+            .expect_err("buffered");
         assert!(said.contains("rocksdb_manual_wal_flush=ON"), "{said}");
         assert!(said.contains("relaxed needs rocksdb_manual_wal_flush=OFF"), "{said}");
     }

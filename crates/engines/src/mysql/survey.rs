@@ -1,5 +1,5 @@
-//! What a server that somebody else runs is found to be. Nothing on it is changed: each right is
-//! asked for by a statement that the server refuses on other grounds once the right is there.
+//! Examines an external server. Nothing on it is changed: each right is tried by a statement that
+//! fails for another reason if the right is there.
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Opts};
@@ -9,12 +9,11 @@ use super::{error, tables};
 use crate::survey::{self, ServerSurvey};
 use crate::{Error, Result};
 
-/// A table that is not there. The rights to it are looked at before it is looked for.
+/// A table that doesn't exist. The server checks the rights to it before it looks for it.
 const TABLE: &str = "bakeoff_asks_for_its_rights";
 
-/// The rights that a load and its clients need, each with a statement that tries it and changes nothing:
-/// where the right is granted, the statement fails for another reason (a column that is there twice, a
-/// table that is not there).
+/// Each right that a load and its clients need, with a statement that changes nothing: with the
+/// right, it fails for another reason (a duplicate column, a missing table).
 const RIGHTS: [(&str, &str); 9] = [
     ("CREATE", "CREATE TABLE {} (a INT, a INT)"),
     ("ALTER", "ALTER TABLE {} ADD COLUMN b INT"),
@@ -27,13 +26,10 @@ const RIGHTS: [(&str, &str); 9] = [
     ("LOCK TABLES", "LOCK TABLES {} WRITE"),
 ];
 
-/// A statement on a table that the user may not send.
 const DENIED: u16 = 1142;
-/// A statement on a database that the user may not send.
 const NO_RIGHT_TO_DATABASE: u16 = 1044;
 
-/// Connects to the server once.
-pub(super) fn survey(opts: Opts, storage: StorageEngine) -> ServerSurvey {
+pub(super) fn survey_server(opts: Opts, storage: StorageEngine) -> ServerSurvey {
     let failed = |what: String| ServerSurvey {
         version: what.clone(),
         problems: vec![what],
@@ -43,37 +39,37 @@ pub(super) fn survey(opts: Opts, storage: StorageEngine) -> ServerSurvey {
         Ok(server) => server,
         Err(failure) => return failed(error::no_connection(&failure)),
     };
-    look(&mut server, storage).unwrap_or_else(|error| failed(survey::words(error)))
+    look_at_server(&mut server, storage)
+        .unwrap_or_else(|error| failed(survey::explain_obstacle(error)))
 }
 
-fn look(server: &mut Conn, storage: StorageEngine) -> Result<ServerSurvey> {
-    let version: Option<String> = server.query_first("SELECT VERSION()").map_err(error::plain)?;
-    let tables = tables::survey(server)?;
+fn look_at_server(server: &mut Conn, storage: StorageEngine) -> Result<ServerSurvey> {
+    let version: Option<String> =
+        server.query_first("SELECT VERSION()").map_err(error::to_error)?;
+    let tables = tables::survey_tables(server)?;
     let mut problems: Vec<String> =
-        bulk_loads(server).err().map(survey::words).into_iter().collect();
-    problems.extend(offered(server, storage)?);
-    // Where the name is somebody's, the database is not empty, and nothing is tried.
+        bulk_loads(server).err().map(survey::explain_obstacle).into_iter().collect();
+    problems.extend(check_storage_offered(server, storage)?);
     if tables.others.is_none() {
         problems.extend(missing_rights(server)?);
     }
-    let lacks = survey::lacks(|level| storage::confirm(server, storage, level));
+    let lacks =
+        survey::find_lacking_levels(|level| storage::confirm_durability(server, storage, level));
     Ok(ServerSurvey { version: version.unwrap_or_default(), lacks, problems, tables })
 }
 
-/// Refuses a server that takes no bulk loads.
 pub(super) fn bulk_loads(server: &mut Conn) -> Result<()> {
     let loads: Option<bool> =
-        server.query_first("SELECT @@GLOBAL.local_infile").map_err(error::plain)?;
+        server.query_first("SELECT @@GLOBAL.local_infile").map_err(error::to_error)?;
     if loads == Some(true) {
         return Ok(());
     }
     Err(Error::Usage("the server does not allow bulk loads: SET GLOBAL local_infile = ON".into()))
 }
 
-/// Whether the server has the storage engine.
-fn offered(server: &mut Conn, storage: StorageEngine) -> Result<Option<String>> {
+fn check_storage_offered(server: &mut Conn, storage: StorageEngine) -> Result<Option<String>> {
     let text = "SELECT engine FROM information_schema.engines WHERE support IN ('YES', 'DEFAULT')";
-    let engines: Vec<String> = server.query(text).map_err(error::plain)?;
+    let engines: Vec<String> = server.query(text).map_err(error::to_error)?;
     let name = storage.name();
     let known = engines.iter().any(|engine| engine.eq_ignore_ascii_case(name));
     Ok((!known).then(|| {
@@ -85,7 +81,6 @@ fn offered(server: &mut Conn, storage: StorageEngine) -> Result<Option<String>> 
     }))
 }
 
-/// The rights that the user lacks, with what grants them.
 fn missing_rights(server: &mut Conn) -> Result<Option<String>> {
     let mut missing = Vec::new();
     for (right, statement) in RIGHTS {
@@ -100,7 +95,7 @@ fn missing_rights(server: &mut Conn) -> Result<Option<String>> {
         return Ok(None);
     }
     let who: Option<(String, String)> =
-        server.query_first("SELECT CURRENT_USER(), DATABASE()").map_err(error::plain)?;
+        server.query_first("SELECT CURRENT_USER(), DATABASE()").map_err(error::to_error)?;
     let (user, database) = who.unwrap_or_default();
     let missing = missing.join(", ");
     Ok(Some(format!(

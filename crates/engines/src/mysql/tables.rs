@@ -1,5 +1,4 @@
-//! The schema in a database: every table of ours says in its comment that it is, and as what it
-//! was made.
+//! The schema in a database: each table's comment says that bakeoff made it, and as what.
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -7,34 +6,22 @@ use mysql::prelude::Queryable;
 use super::{SQL, error};
 use crate::schema::Table;
 use crate::sql::TableMark;
-use crate::survey;
+use crate::survey::{self, LeftoverPolicy, ObstructingTables};
 use crate::{Error, Result, Schema};
 
-/// What may be done about tables that are there already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MariaDbLeftoverPolicy {
-    /// They are the database's own, and have to be the schema's.
-    Keep,
-    /// They are used if they are the schema's, and dropped if they are ours but another's.
-    Reuse,
-    /// There may be none.
-    Refuse,
-}
-
-/// Creates the schema in a storage engine, unless it is there.
-pub(super) fn create(
+pub(super) fn create_schema(
     server: &mut Conn,
     schema: &Schema,
     engine: &str,
-    leftovers: MariaDbLeftoverPolicy,
+    leftovers: LeftoverPolicy,
 ) -> Result<()> {
-    let found = tables(server)?;
-    not_others(&found)?;
+    let found = list_tables(server)?;
+    survey::refuse_others(find_others(&found))?;
     let is_wanted = |it: &FoundTable| {
         let mut named = schema.tables.iter().filter(|table| table.name == it.name);
         let mark = it.mark();
         named.any(|table| {
-            mark.is_some_and(|mark| mark.is_like(finished(fresh(table), table, engine)))
+            mark.is_some_and(|mark| mark.is_like(finished_mark(new_mark(table), table, engine)))
         })
     };
     let all_wanted = found.iter().all(is_wanted);
@@ -43,35 +30,32 @@ pub(super) fn create(
     let unfinished = all_wanted || found.iter().any(cut_short);
     match leftovers {
         _ if found.is_empty() => {}
-        MariaDbLeftoverPolicy::Refuse => return Err(survey::ours(found.len())),
+        LeftoverPolicy::Refuse => return Err(survey::leftovers_error(found.len())),
         _ if all_wanted && found.len() == schema.tables.len() => return Ok(()),
-        MariaDbLeftoverPolicy::Keep if !unfinished => {
+        LeftoverPolicy::Keep if !unfinished => {
             return Err(Error::Usage("the directory holds another schema's tables".into()));
         }
-        MariaDbLeftoverPolicy::Keep | MariaDbLeftoverPolicy::Reuse => {}
+        LeftoverPolicy::Keep | LeftoverPolicy::Reuse => {}
     }
     match leftovers {
         // Nobody else uses it; and a table that a power cut has broken can't be locked.
-        MariaDbLeftoverPolicy::Keep => {
+        LeftoverPolicy::Keep => {
             let drop = |it: &FoundTable| format!("DROP TABLE {}", SQL.quote(&it.name));
             run(server, found.iter().map(drop))?;
         }
-        MariaDbLeftoverPolicy::Reuse | MariaDbLeftoverPolicy::Refuse => drop_ours(server, &found)?,
+        LeftoverPolicy::Reuse | LeftoverPolicy::Refuse => drop_ours(server, &found)?,
     }
     let create = schema.tables.iter().flat_map(|table| {
-        let new = fresh(table);
+        let new = new_mark(table);
         let mut changes = SQL.add_indexes(table);
-        changes.push(format!("COMMENT = '{}'", finished(new, table, engine)));
-        [create_with(table, new), alter(table, &changes)]
+        changes.push(format!("COMMENT = '{}'", finished_mark(new, table, engine)));
+        [create_with(table, new), alter_table(table, &changes)]
     });
     run(server, create)
 }
 
-/// Drops tables that were found to be ours, with their comments as they were then. There is no
-/// transaction around it: each is locked, which keeps its comment as it is, and looked at again.
-///
-/// # Errors
-/// [`Error::Usage`] for one that is not what it was; none is dropped then.
+/// Drops tables of ours whose comments are as they were found. Without a transaction: each table is
+/// locked, which keeps its comment, and looked at again.
 pub(super) fn drop_ours(server: &mut Conn, found: &[FoundTable]) -> Result<()> {
     if found.is_empty() {
         return Ok(());
@@ -81,7 +65,7 @@ pub(super) fn drop_ours(server: &mut Conn, found: &[FoundTable]) -> Result<()> {
         names.collect::<Vec<_>>().join(", ")
     };
     run(server, [format!("LOCK TABLES {}", list(" WRITE"))])?;
-    let dropped = tables(server).and_then(|now| {
+    let dropped = list_tables(server).and_then(|now| {
         match found.iter().find(|it| it.mark().is_none() || !now.contains(it)) {
             Some(FoundTable { name, .. }) => Err(Error::Usage(format!(
                 "the table {name} was changed just before it was to be dropped, so no table was \
@@ -94,69 +78,57 @@ pub(super) fn drop_ours(server: &mut Conn, found: &[FoundTable]) -> Result<()> {
     dropped.and(unlocked)
 }
 
-/// Refuses a database that holds what is not bakeoff's.
-fn not_others(found: &[FoundTable]) -> Result<()> {
-    let others: Vec<_> = found.iter().filter(|it| it.mark().is_none()).collect();
-    others.first().map_or(Ok(()), |it| Err(survey::others(others.len(), &it.name)))
+fn find_others(found: &[FoundTable]) -> impl Iterator<Item = &str> {
+    found.iter().filter(|it| it.mark().is_none()).map(|it| &*it.name)
 }
 
-/// The tables of a database that are in the way.
-pub(super) fn survey(server: &mut Conn) -> Result<survey::ObstructingTables> {
-    let found = tables(server)?;
-    let others = not_others(&found).err().map(survey::words);
-    let ours =
-        (others.is_none() && !found.is_empty()).then(|| survey::words(survey::ours(found.len())));
-    Ok(survey::ObstructingTables { others, ours })
+pub(super) fn survey_tables(server: &mut Conn) -> Result<ObstructingTables> {
+    let found = list_tables(server)?;
+    Ok(ObstructingTables::new(found.len(), find_others(&found)))
 }
 
-/// Puts an empty table without its indexes in the place of a table.
-pub(super) fn recreate(server: &mut Conn, table: &Table, engine: &str) -> Result<()> {
-    let mut found = tables(server)?;
+pub(super) fn recreate_table(server: &mut Conn, table: &Table, engine: &str) -> Result<()> {
+    let mut found = list_tables(server)?;
     found.retain(|it| it.name == table.name);
     drop_ours(server, &found)?;
-    run(server, [create_with(table, finished(fresh(table), table, engine))])
+    run(server, [create_with(table, finished_mark(new_mark(table), table, engine))])
 }
 
-/// Adds a table's indexes to its rows, and has the planner's statistics collected.
-pub(super) fn complete(server: &mut Conn, table: &Table) -> Result<()> {
+pub(super) fn complete_table(server: &mut Conn, table: &Table) -> Result<()> {
     let changes = SQL.add_indexes(table);
-    let build = (!changes.is_empty()).then(|| alter(table, &changes));
-    run(server, build.into_iter().chain([SQL.analyze(table)]))
+    let build = (!changes.is_empty()).then(|| alter_table(table, &changes));
+    run(server, build.into_iter().chain([SQL.analyze_text(table)]))
 }
 
-/// Has the next generated key be that number, at least.
 pub(super) fn count_from(server: &mut Conn, table: &Table, next: i64) -> Result<()> {
-    run(server, [alter(table, &[format!("AUTO_INCREMENT = {next}")])])
+    run(server, [alter_table(table, &[format!("AUTO_INCREMENT = {next}")])])
 }
 
 fn run(server: &mut Conn, texts: impl IntoIterator<Item = String>) -> Result<()> {
-    texts.into_iter().try_for_each(|text| server.query_drop(text)).map_err(error::plain)
+    texts.into_iter().try_for_each(|text| server.query_drop(text)).map_err(error::to_error)
 }
 
-/// A table or a view.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FoundTable {
     name: String,
     comment: String,
-    /// Their names, in order.
     columns: Vec<String>,
 }
 
 impl FoundTable {
-    /// Its mark, if bakeoff made it and nobody changed it since.
+    /// The mark, if bakeoff made the table and nobody changed it since.
     fn mark(&self) -> Option<TableMark> {
         TableMark::from_comment(&self.comment, &self.name, self.columns.iter().map(String::as_str))
     }
 }
 
-/// Every table and view of the database; in order.
-pub(super) fn tables(server: &mut Conn) -> Result<Vec<FoundTable>> {
+pub(super) fn list_tables(server: &mut Conn) -> Result<Vec<FoundTable>> {
     let text = "SELECT table_name, table_comment FROM information_schema.tables \
                 WHERE table_schema = DATABASE() ORDER BY table_name";
-    let tables: Vec<(String, String)> = server.query(text).map_err(error::plain)?;
+    let tables: Vec<(String, String)> = server.query(text).map_err(error::to_error)?;
     let text = "SELECT table_name, column_name FROM information_schema.columns \
                 WHERE table_schema = DATABASE() ORDER BY table_name, ordinal_position";
-    let columns: Vec<(String, String)> = server.query(text).map_err(error::plain)?;
+    let columns: Vec<(String, String)> = server.query(text).map_err(error::to_error)?;
     let of = |name: &str| {
         let of_it = columns.iter().filter(|(table, _)| table == name);
         of_it.map(|(_, column)| column.clone()).collect()
@@ -166,22 +138,20 @@ pub(super) fn tables(server: &mut Conn) -> Result<Vec<FoundTable>> {
     Ok(tables.into_iter().map(found).collect())
 }
 
-/// The mark of a table that is about to be made.
-fn fresh(table: &Table) -> TableMark {
-    TableMark::fresh(&table.name, table.columns.iter().map(|column| &*column.name))
+fn new_mark(table: &Table) -> TableMark {
+    TableMark::new_mark(&table.name, table.columns.iter().map(|column| &*column.name))
 }
 
 fn create_with(table: &Table, mark: TableMark) -> String {
     format!("{} COMMENT = '{mark}'", SQL.create_table(table))
 }
 
-fn alter(table: &Table, changes: &[String]) -> String {
+fn alter_table(table: &Table, changes: &[String]) -> String {
     format!("ALTER TABLE {} {}", SQL.quote(&table.name), changes.join(", "))
 }
 
-/// A finished table's mark.
-fn finished(mark: TableMark, table: &Table, engine: &str) -> TableMark {
+fn finished_mark(mark: TableMark, table: &Table, engine: &str) -> TableMark {
     let definition = [SQL.create_table(table), engine.to_lowercase()];
     let text = definition.into_iter().chain(SQL.add_indexes(table)).collect::<Vec<_>>().join(";");
-    mark.finished(&text)
+    mark.with_definition(&text)
 }

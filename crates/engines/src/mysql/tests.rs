@@ -7,26 +7,14 @@ use mysql::{Conn, OptsBuilder};
 use super::external::ExternalMariaDb;
 use super::*;
 use crate::schema::{Table, Type};
+use crate::served::tests::{
+    Client, Elsewhere, INSERT, READ, Served, note, reuse, schema, statements,
+};
 use crate::statement::{Action, TableRead};
 use crate::{Access, Rows, Value};
 
+mod attacks;
 mod leftovers;
-
-const INSERT: usize = 0;
-const READ: usize = 1;
-
-fn schema() -> Schema {
-    let notes = Table::new("notes")
-        .key_column("id", Type::Int)
-        .column("text", Type::STRING)
-        .index(&["text"]);
-    Schema { tables: vec![notes] }
-}
-
-fn statements() -> [Statement; 2] {
-    [Action::Insert { table: 0 }, Action::Read(TableRead::by_key(0, 1, &[1]))]
-        .map(|action| Statement { name: "one".into(), action })
-}
 
 /// Whether there is a server to test with.
 fn installed(engine: &MariaDb) -> bool {
@@ -50,81 +38,58 @@ fn stranger(database: &dyn Database) -> Conn {
     let opts = OptsBuilder::new().user(Some(&address.user)).pass(password);
     let opts = opts.db_name(Some(&address.database)).prefer_socket(false);
     Conn::new(match &address.listens {
-        Listens::Socket(path) => opts.socket(Some(path.display().to_string())),
-        Listens::Port { host, port } => opts.ip_or_hostname(Some(host)).tcp_port(*port),
+        ListenAddress::Socket(path) => opts.socket(Some(path.display().to_string())),
+        ListenAddress::Port { host, port } => opts.ip_or_hostname(Some(host)).tcp_port(*port),
     })
     .expect("a connection")
 }
 
-/// Ends the connections of all others, and waits until they are gone.
-fn end_connections(administrator: &mut Conn) {
-    let others = "SELECT id FROM information_schema.processlist \
-                  WHERE user = 'root' AND id <> CONNECTION_ID()";
-    let mut connections = || administrator.query::<u64, _>(others).expect("connections");
-    for connection in connections() {
-        // One that has ended by itself can't be ended.
-        let _ = administrator.query_drop(format!("KILL CONNECTION {connection}"));
+impl Client for Conn {
+    fn run(&mut self, sql: &str) {
+        self.query_drop(sql).expect(sql);
     }
-    let mut connections = || administrator.query::<u64, _>(others).expect("connections");
-    wait_until("the end of all connections", || connections().is_empty());
-}
 
-fn note(number: i64) -> [Value<'static>; 2] {
-    [Value::Int(number), Value::Text("a note")]
-}
+    fn ask(&mut self, sql: &str) -> i64 {
+        self.query_first(sql).expect(sql).expect("a row")
+    }
 
-#[test]
-fn a_lost_connection_is_a_conflict_or_in_doubt_and_is_replaced() {
-    for engine in [&INNODB, &ROCKSDB] {
-        if installed(engine) {
-            loses_connections(engine);
+    fn end_connections(&mut self) {
+        let others = "SELECT id FROM information_schema.processlist \
+                      WHERE user IN ('root', 'bakeoff_client') AND id <> CONNECTION_ID()";
+        let mut connections = || self.query::<u64, _>(others).expect("connections");
+        for connection in connections() {
+            // One that has ended by itself can't be ended.
+            let _ = self.query_drop(format!("KILL CONNECTION {connection}"));
         }
+        let mut connections = || self.query::<u64, _>(others).expect("connections");
+        wait_until("the end of all connections", || connections().is_empty());
     }
 }
 
-fn loses_connections(engine: &MariaDb) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let database = open(engine, folder.path(), &OpenTerms::new(Durability::None)).expect("open");
-    let mut administrator = administrator(folder.path());
-    let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
-    for access in [Access::Read, Access::Write] {
-        session.begin(access).expect("begin");
-        session.run(READ, &[1.into()], &mut rows).expect("read");
-        end_connections(&mut administrator);
-        let answer = session.run(READ, &[1.into()], &mut rows);
-        assert!(matches!(answer, Err(Error::Conflict(_))), "in a transaction: {answer:?}");
-        session.rollback().expect("rollback");
-    }
-    end_connections(&mut administrator);
-    let answer = session.run(READ, &[1.into()], &mut rows);
-    assert_eq!(answer.expect("a session that has none connects"), 0);
-    end_connections(&mut administrator);
-    let answer = session.run(INSERT, &note(1), &mut rows);
-    assert!(matches!(answer, Err(Error::InDoubt(_))), "a write on its own: {answer:?}");
-    session.begin(Access::Write).expect("begin");
-    session.run(INSERT, &note(2), &mut rows).expect("insert");
-    end_connections(&mut administrator);
-    let answer = session.commit();
-    assert!(matches!(answer, Err(Error::InDoubt(_))), "a commit: {answer:?}");
-    session.begin(Access::Write).expect("begin");
-    session.run(INSERT, &note(3), &mut rows).expect("insert");
-    session.commit().expect("commit");
-    for (number, found) in [(2, 0), (3, 1)] {
-        let answer = session.run(READ, &[number.into()], &mut rows);
-        assert_eq!(answer.expect("read"), found, "note {number}");
-    }
-    end_connections(&mut administrator);
-    assert_eq!(database.check().expect("check"), Vec::<String>::new());
-    database.drain().expect("drain");
-    assert!(database.debt().expect("on a new connection").is_some());
-}
+pub(crate) const INNODB_SERVED: Served = Served {
+    engine: &INNODB,
+    administrator: |folder| Box::new(administrator(folder)),
+    stranger: |database| Box::new(stranger(database)),
+    undoes: ("innodb_flush_log_at_trx_commit", "2"),
+    syncs: "Innodb_data_fsyncs",
+};
+pub(crate) const ROCKSDB_SERVED: Served = Served {
+    engine: &ROCKSDB,
+    undoes: ("rocksdb_flush_log_at_trx_commit", "2"),
+    syncs: "Rocksdb_wal_synced",
+    ..INNODB_SERVED
+};
+pub(crate) const ARIA_SERVED: Served = Served {
+    engine: &ARIA,
+    undoes: ("aria_group_commit", "soft"),
+    syncs: "Aria_transaction_log_syncs",
+    ..INNODB_SERVED
+};
 
 #[test]
 fn a_statement_is_prepared_once_and_is_one_question() {
-    for engine in [&INNODB, &ROCKSDB] {
-        if installed(engine) {
-            asks_only_what_it_must(engine);
-        }
+    for engine in [&INNODB, &ROCKSDB].into_iter().filter(|engine| installed(engine)) {
+        asks_only_what_it_must(engine);
     }
 }
 
@@ -162,48 +127,7 @@ fn asks_only_what_it_must(engine: &MariaDb) {
 }
 
 #[test]
-fn runs_within_a_small_limit_counts_and_keeps_its_promises() {
-    for (engine, other, counter) in [
-        (&INNODB, "innodb_flush_log_at_trx_commit=2", "Innodb_data_fsyncs"),
-        (&ROCKSDB, "rocksdb_flush_log_at_trx_commit=2", "Rocksdb_wal_synced"),
-        (&ARIA, "aria_group_commit=soft", "Aria_transaction_log_syncs"),
-    ] {
-        if installed(engine) {
-            keeps_its_promises(engine, other, counter);
-        }
-    }
-}
-
-fn keeps_its_promises(engine: &MariaDb, other: &str, counter: &str) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut terms = OpenTerms::new(Durability::Strict);
-    terms.memory_bytes = Some(128 << 20);
-    let database = open(engine, folder.path(), &terms).expect("open");
-    assert!(database.server().is_some());
-    let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
-    let counted = || {
-        let counters = database.counters();
-        counters.iter().find(|(name, _)| *name == counter).map_or(0, |(_, count)| *count)
-    };
-    let before = counted();
-    for number in 0..10 {
-        session.run(INSERT, &note(number), &mut rows).expect("insert");
-    }
-    let syncs = counted() - before;
-    assert!(syncs >= 10, "{counter}: 10 commits, {syncs} syncs");
-    let seen: Option<u64> = stranger(&*database).query_first("SELECT COUNT(*) FROM notes").unwrap();
-    assert_eq!(seen, Some(10), "by who knows its address");
-    drop(session);
-    drop(database);
-    let (name, value) = other.split_once('=').expect("a setting");
-    terms.settings = vec![(name.into(), value.into())];
-    let answer = open(engine, folder.path(), &terms).map(drop);
-    let refused = matches!(&answer, Err(Error::Usage(what)) if what.contains(name));
-    assert!(refused, "{answer:?}");
-}
-
-#[test]
-fn an_upsert_replaces_no_other_row_whose_key_was_generated() {
+fn a_generated_key_goes_on_after_a_load_and_is_replaced_by_nobody() {
     let numbers =
         Table::new("numbers").generated_key("id").nullable("text", Type::STRING).unique(&["text"]);
     let schema = Schema { tables: vec![numbers] };
@@ -213,35 +137,7 @@ fn an_upsert_replaces_no_other_row_whose_key_was_generated() {
         Action::Read(TableRead::by_key(0, 1, &[1])),
     ];
     let statements = statements.map(|action| Statement { name: "one".into(), action });
-    for engine in [&INNODB, &ROCKSDB, &ARIA] {
-        if !installed(engine) {
-            continue;
-        }
-        let folder = tempfile::tempdir().expect("a folder");
-        let terms = OpenTerms::new(Durability::None);
-        let database = engine.open(folder.path(), &terms, &schema, &statements).expect("open");
-        let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
-        session.run(0, &[Value::Null, "taken".into()], &mut rows).expect("insert");
-        let key = rows.int(0, 0).expect("a key");
-        let answer = session.run(1, &[(key + 1).into(), "taken".into()], &mut rows);
-        assert!(matches!(answer, Err(Error::Duplicate(_))), "{answer:?}");
-        session.run(1, &[key.into(), "taken".into()], &mut rows).expect("the same row");
-        for (number, found) in [(key, 1), (key + 1, 0), (0, 0)] {
-            assert_eq!(session.run(2, &[number.into()], &mut rows).expect("read"), found);
-        }
-    }
-}
-
-#[test]
-fn generated_keys_go_on_after_a_load() {
-    let numbers = Table::new("numbers").generated_key("id").nullable("text", Type::STRING);
-    let schema = Schema { tables: vec![numbers] };
-    let statements = [Action::Insert { table: 0 }, Action::Upsert { table: 0 }]
-        .map(|action| Statement { name: "one".into(), action });
-    for engine in [&INNODB, &ROCKSDB, &ARIA] {
-        if !installed(engine) {
-            continue;
-        }
+    for engine in [&INNODB, &ROCKSDB, &ARIA].into_iter().filter(|engine| installed(engine)) {
         let folder = tempfile::tempdir().expect("a folder");
         let terms = OpenTerms::new(Durability::None);
         let open = || engine.open(folder.path(), &terms, &schema, &statements).expect("open");
@@ -257,12 +153,18 @@ fn generated_keys_go_on_after_a_load() {
         drop(session);
         drop(database);
         let database = open();
-        let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
-        let name = engine.about().name;
-        let inserted = session.run(0, &[Value::Null, "next".into()], &mut rows);
+        let (mut session, name) = (database.session().expect("a session"), engine.about().name);
+        let inserted = session.run(0, &[Value::Null, "taken".into()], &mut rows);
         inserted.unwrap_or_else(|error| panic!("{name}: {error}"));
-        let key = rows.int(0, 0).expect("a key");
+        let key = rows.get_int(0, 0).expect("a key");
         assert!(key > 7, "{name}: {key} after 7");
+
+        let answer = session.run(1, &[(key + 1).into(), "taken".into()], &mut rows);
+        assert!(matches!(answer, Err(Error::Duplicate(_))), "{answer:?}");
+        session.run(1, &[key.into(), "taken".into()], &mut rows).expect("the same row");
+        for (number, found) in [(key, 1), (key + 1, 0), (0, 0)] {
+            assert_eq!(session.run(2, &[number.into()], &mut rows).expect("read"), found);
+        }
     }
 }
 
@@ -320,99 +222,48 @@ fn elsewhere(folder: &Path, database: &str, password: &str) -> ExternalMariaDb {
     ExternalMariaDb::new(&url).expect("a URL")
 }
 
+/// What a database elsewhere is tried with.
+fn administer_elsewhere(folder: &Path) -> Conn {
+    let mut administrator = administrator(folder);
+    for text in [
+        "SET GLOBAL local_infile = ON",
+        "CREATE DATABASE ours",
+        "CREATE DATABASE theirs",
+        "CREATE TABLE theirs.precious (id int)",
+        "CREATE USER owner@localhost IDENTIFIED BY 'hidden'",
+        "GRANT ALL ON *.* TO owner@localhost",
+    ] {
+        administrator.run(text);
+    }
+    administrator
+}
+
 #[test]
 fn a_database_elsewhere_is_used_only_when_it_is_meant() {
     if !installed(&INNODB) {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let folder = folder.path();
     let terms = OpenTerms::new(Durability::Strict);
-    let private = open(&INNODB, folder, &terms).expect("open");
-    let mut administrator = administrator(folder);
-    let mut run = |text: &str| administrator.query_drop(text).expect(text);
-    run("CREATE DATABASE ours");
-    run("CREATE DATABASE theirs");
-    run("CREATE USER owner@localhost IDENTIFIED BY 'hidden'");
-    run("GRANT ALL ON *.* TO owner@localhost");
-    let ours = elsewhere(folder, "ours", "hidden");
-    assert!(ours.version().starts_with(char::is_numeric), "{}", ours.version());
-    let nowhere = Path::new("/nonexistent");
-    let open = |engine: &ExternalMariaDb, terms: &OpenTerms| {
-        engine.open(nowhere, terms, &schema(), &statements()).map_err(|error| error.to_string())
+    let private = open(&INNODB, folder.path(), &terms).expect("open");
+    let mut administrator = administer_elsewhere(folder.path());
+    let there = Elsewhere {
+        engine: &|name, password| Box::new(elsewhere(folder.path(), name, password)),
+        stranger: INNODB_SERVED.stranger,
+        weaker: (Durability::Relaxed, "innodb_flush_log_at_trx_commit=1"),
+        denied: "Access denied",
     };
-    let refused = |engine: &ExternalMariaDb, terms: &OpenTerms, why: &str| {
-        let answer = open(engine, terms).map(drop).expect_err("refused");
-        assert!(answer.contains(why), "{answer}");
-        assert!(!answer.contains("hidden"), "{answer}");
-    };
-    let database = open(&ours, &terms).expect("an empty database");
-    let mut rows = Rows::new();
-    let mut session = database.session().expect("a session");
-    session.run(INSERT, &note(1), &mut rows).expect("insert");
-    drop(session);
-    drop(database);
-    refused(&ours, &terms, "--reuse drops");
-    let reuse = OpenTerms { settings: vec![("reuse".into(), "yes".into())], ..terms.clone() };
-    let database = open(&ours, &reuse).expect("a reused database");
-    assert!(database.server().is_none());
-    assert_eq!(database.debt().expect("nothing is asked"), None);
-    let address = format!("{:?}", database.address());
-    assert!(address.contains("owner") && address.contains("ours"), "{address}");
-    assert!(!address.contains("hidden"), "{address}");
-    let seen: Option<u64> = stranger(&*database).query_first("SELECT id FROM notes").unwrap();
-    assert_eq!(seen, Some(1), "by who knows its address and its password");
-    let mut session = database.session().expect("a session");
-    assert_eq!(session.run(READ, &[1.into()], &mut rows).expect("read"), 1, "it is kept");
-    drop(session);
-    let mut loader = database.load(0).expect("a load");
-    (2..9).try_for_each(|number| loader.row(&note(number))).expect("rows");
-    loader.finish().expect("loaded");
-    database.drain().expect("drain");
-    assert_eq!(database.check().expect("check"), Vec::<String>::new());
-    let mut session = database.session().expect("a session");
-    for (number, found) in [(1, 0), (8, 1)] {
-        let answer = session.run(READ, &[number.into()], &mut rows);
-        assert_eq!(answer.expect("read"), found, "note {number}");
-    }
-    drop(session);
-    drop(database);
-    let weaker = OpenTerms { durability: Durability::Relaxed, ..reuse.clone() };
-    refused(&ours, &weaker, "innodb_flush_log_at_trx_commit=1");
-    run("CREATE TABLE theirs.precious (id int)");
-    refused(&elsewhere(folder, "theirs", "hidden"), &reuse, "precious");
-    refused(&elsewhere(folder, "ours", "hiddenly%20wrong"), &reuse, "Access denied");
-    refused(&elsewhere(folder, "missing", "hidden"), &reuse, "missing");
-    run("SET GLOBAL local_infile = OFF");
-    refused(&ours, &reuse, "SET GLOBAL local_infile = ON");
+    there.is_used_only_when_it_is_meant();
+    administrator.run("SET GLOBAL local_infile = OFF");
+    there.refuses("ours", "hidden", &reuse(&terms), "SET GLOBAL local_infile = ON");
     drop(private);
-    refused(&ours, &reuse, "no connection");
-}
-
-#[test]
-fn a_url_says_all_that_is_needed() {
-    let name = |url: &str| ExternalMariaDb::new(url).map(|engine| engine.about().name);
-    // Nothing listens on the discard port.
-    assert_eq!(
-        name("mariadb://me:hidden@127.0.0.1:9/db#Aria"),
-        Ok("mysql://me@127.0.0.1:9/db#Aria")
-    );
-    for url in [
-        "mysql://localhost/db",
-        "mysql://me:hidden@localhost",
-        "mysql://me:hidden@/db",
-        "mysql://me:hidden@localhost/db?unknown=hidden",
-        "mysql://me:hidden@localhost:port/db",
-    ] {
-        let answer = name(url);
-        assert!(answer.as_ref().is_err_and(|what| !what.contains("hidden")), "{url}: {answer:?}");
-    }
+    there.refuses("ours", "hidden", &reuse(&terms), "no connection");
 }
 
 /// What the server says of two of its settings, and how many pages it has compressed, when rows were
 /// loaded into an engine of that level.
 fn compressed(level: &str) -> (String, String, u64) {
-    let engine = crate::find(level).expect("it is right");
+    let engine = crate::find_level(level).expect("it is right");
     let folder = tempfile::tempdir().expect("a folder");
     let terms = OpenTerms::new(Durability::Strict);
     let database = engine.open(folder.path(), &terms, &schema(), &statements()).expect("open");
@@ -437,7 +288,7 @@ fn what_a_level_sets_reaches_the_server_of_its_installation() {
     }
     let (method, _, pages) = compressed("mariadb:innodb");
     assert_eq!((&*method, pages), ("O_DIRECT", 0));
-    let server = std::fs::canonicalize(&SERVER.find().expect("it is installed").server);
+    let server = std::fs::canonicalize(&SERVER.find_installed().expect("it is installed").server);
     let server = server.expect("a program");
     let base = server.ancestors().nth(2).expect("it is in a folder of an installation").display();
     let level = "mariadb:innodb/compression=zlib/innodb_flush_method=fsync/path";

@@ -1,4 +1,4 @@
-//! Upkeep beside the clients' work: draining, checking, counting.
+//! Draining, checking and counting.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,35 +10,30 @@ use super::storage::StorageEngine;
 use super::{SQL, error};
 use crate::{Error, Result, Schema, free_memory};
 
-/// How long a drain may take: on a slow disk, all of a large cache is written.
 const DRAIN: Duration = Duration::from_secs(600);
-/// How often it is asked meanwhile.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Has all that was put off done.
-///
-/// InnoDB: old versions purged, pages that were changed written, the log synced.
-/// MyRocks: nothing in memory tables or the unsorted level, no compaction that is due. Aria: every
-/// table closed.
-pub(super) fn drain(server: &mut Conn, storage: StorageEngine) -> Result<()> {
+/// InnoDB: old versions are purged, changed pages written, the log synced. MyRocks: nothing is left
+/// in memtables or level 0, and no compaction is due. Aria: every table is closed.
+pub(super) fn drain_server(server: &mut Conn, storage: StorageEngine) -> Result<()> {
     match storage {
         StorageEngine::InnoDb => drain_innodb(server)?,
         StorageEngine::RocksDb => drain_rocksdb(server)?,
-        StorageEngine::Aria => server.query_drop("FLUSH TABLES").map_err(error::plain)?,
+        StorageEngine::Aria => server.query_drop("FLUSH TABLES").map_err(error::to_error)?,
     }
-    server.query_drop("FLUSH ENGINE LOGS").map_err(error::plain)
+    server.query_drop("FLUSH ENGINE LOGS").map_err(error::to_error)
 }
 
 fn drain_innodb(server: &mut Conn) -> Result<()> {
-    purge(server)?;
+    purge_versions(server)?;
     match server.query_drop("SET GLOBAL innodb_log_checkpoint_now = ON") {
         Err(failure) if error::is_unknown_variable(&failure) => write_all(server),
-        done => done.map_err(error::plain),
+        done => done.map_err(error::to_error),
     }
 }
 
-/// What makes an InnoDB that takes no demand for a checkpoint write all of its pages, as fast as it
-/// can instead of 200 a second. The capacity's maximum is raised before it, and lowered after it.
+/// Makes an InnoDB without checkpoints on demand write all of its pages as fast as it can instead
+/// of 200 a second. The capacity's maximum is raised first, and lowered last.
 const WRITE_ALL: [(&str, u64); 3] = [
     ("innodb_io_capacity_max", CAPACITY),
     ("innodb_io_capacity", CAPACITY),
@@ -46,66 +41,61 @@ const WRITE_ALL: [(&str, u64); 3] = [
 ];
 const CAPACITY: u64 = 1_000_000;
 
-/// Waits until no page is left that only the memory has.
 pub(super) fn write_all(server: &mut Conn) -> Result<()> {
     let mut before: Vec<(&str, f64)> = Vec::new();
     for (name, value) in WRITE_ALL {
         let found: Option<f64> =
-            server.query_first(format!("SELECT @@GLOBAL.{name}")).map_err(error::plain)?;
+            server.query_first(format!("SELECT @@GLOBAL.{name}")).map_err(error::to_error)?;
         before.extend(found.map(|found| (name, found)));
-        server.query_drop(format!("SET GLOBAL {name} = {value}")).map_err(error::plain)?;
+        server.query_drop(format!("SET GLOBAL {name} = {value}")).map_err(error::to_error)?;
     }
     let dirty = "SELECT variable_value FROM information_schema.global_status \
                  WHERE variable_name = 'Innodb_buffer_pool_pages_dirty'";
-    let written = wait(server, dirty, "InnoDB still has pages to write");
+    let written = wait_until_zero(server, dirty, "InnoDB still has pages to write");
     for (name, value) in before.into_iter().rev() {
-        server.query_drop(format!("SET GLOBAL {name} = {value}")).map_err(error::plain)?;
+        server.query_drop(format!("SET GLOBAL {name} = {value}")).map_err(error::to_error)?;
     }
     written
 }
 
-/// Has InnoDB remove the versions of rows that nobody can see any more.
-fn purge(server: &mut Conn) -> Result<()> {
-    server.query_drop("SET GLOBAL innodb_max_purge_lag_wait = 0").map_err(error::plain)
+fn purge_versions(server: &mut Conn) -> Result<()> {
+    server.query_drop("SET GLOBAL innodb_max_purge_lag_wait = 0").map_err(error::to_error)
 }
 
 fn drain_rocksdb(server: &mut Conn) -> Result<()> {
     let flush = "SET GLOBAL rocksdb_force_flush_memtable_and_lzero_now = 1";
-    server.query_drop(flush).map_err(error::plain)?;
+    server.query_drop(flush).map_err(error::to_error)?;
     let due = "SELECT CAST(COALESCE(SUM(value), 0) AS SIGNED) \
                FROM information_schema.rocksdb_cfstats \
                WHERE stat_type IN ('COMPACTION_PENDING', 'MEM_TABLE_FLUSH_PENDING')";
-    wait(server, due, "MyRocks still has compactions to do")
+    wait_until_zero(server, due, "MyRocks still has compactions to do")
 }
 
-/// Asks until the answer is 0.
-fn wait(server: &mut Conn, question: &str, otherwise: &str) -> Result<()> {
+fn wait_until_zero(server: &mut Conn, question: &str, otherwise: &str) -> Result<()> {
     let start = Instant::now();
-    while server.query_first::<i64, _>(question).map_err(error::plain)? != Some(0) {
+    while server.query_first::<i64, _>(question).map_err(error::to_error)? != Some(0) {
         if start.elapsed() > DRAIN {
-            return Err(Error::engine(format!("{otherwise} after {} s", DRAIN.as_secs())));
+            return Err(Error::from_engine(format!("{otherwise} after {} s", DRAIN.as_secs())));
         }
         thread::sleep(POLL);
     }
     Ok(())
 }
 
-/// Reads every table and index.
-pub(super) fn warm(server: &mut Conn, schema: &Schema) -> Result<()> {
+pub(super) fn warm_tables(server: &mut Conn, schema: &Schema) -> Result<()> {
     let mut texts = schema.tables.iter().flat_map(|table| SQL.read_all(table));
-    texts.try_for_each(|text| server.query_drop(text)).map_err(error::plain)
+    texts.try_for_each(|text| server.query_drop(text)).map_err(error::to_error)
 }
 
-/// Has the server check every table and index; returns what it found wrong.
-pub(super) fn check(
+pub(super) fn check_integrity(
     server: &mut Conn,
     storage: StorageEngine,
     schema: &Schema,
 ) -> Result<Vec<String>> {
     if storage == StorageEngine::InnoDb {
-        // What is not purged yet counts as a fault of an index.
-        purge(server)?;
-        widen(server, schema);
+        // Unpurged versions would count as faults of an index.
+        purge_versions(server)?;
+        widen_pool(server, schema);
     }
     check_tables(server, schema, "EXTENDED")
 }
@@ -113,10 +103,10 @@ pub(super) fn check(
 /// A size of InnoDB's cache that is no multiple of 1 MiB is refused (10.11.19).
 const POOL_STEP: u64 = 1 << 20;
 
-/// Gives InnoDB a cache for all of its tables, as far as half of the free memory reaches: to check an index it looks
-/// up the row of each entry, at random. The server widens its cache beside the check; one that refuses is checked
-/// with what it has.
-fn widen(server: &mut Conn, schema: &Schema) {
+/// Widens InnoDB's cache for all of its tables, to half of the free memory at most: the check of an
+/// index looks up the row of each entry, at random. A server that refuses is checked with what it
+/// has.
+fn widen_pool(server: &mut Conn, schema: &Schema) {
     let tables: Vec<_> = schema.tables.iter().map(|table| format!("'{}'", table.name)).collect();
     let tables = tables.join(", ");
     let text = format!(
@@ -125,18 +115,18 @@ fn widen(server: &mut Conn, schema: &Schema) {
          WHERE table_schema = DATABASE() AND table_name IN ({tables})"
     );
     let Ok(Some((tables, cache))) = server.query_first::<(u64, u64), _>(text) else { return };
-    // The statistics are as old as the load, and what manages pages takes some of it.
-    let wanted = (tables + tables / 4).min(free_memory::bytes() / 2);
+    // The statistics are as old as the load, and the cache needs some room for its own management.
+    let wanted = (tables + tables / 4).min(free_memory::free_memory_bytes() / 2);
     let wanted = wanted.next_multiple_of(POOL_STEP);
     if wanted > cache {
         let _ = server.query_drop(format!("SET GLOBAL innodb_buffer_pool_size = {wanted}"));
     }
 }
 
-/// Has the server check every table as thoroughly as told.
 pub(super) fn check_tables(server: &mut Conn, schema: &Schema, how: &str) -> Result<Vec<String>> {
-    let text = format!("CHECK TABLE {} {how}", names(schema));
-    let lines: Vec<(String, String, String, String)> = server.query(text).map_err(error::plain)?;
+    let text = format!("CHECK TABLE {} {how}", join_names(schema));
+    let lines: Vec<(String, String, String, String)> =
+        server.query(text).map_err(error::to_error)?;
     let wrong = lines.into_iter().filter(|(_, _, kind, what)| match kind.as_str() {
         "status" => what != "OK" && what != "Table is already up to date",
         // Aria's mark of a crash, which is no fault (dev.mysql.com/doc, "Problems from Tables Not
@@ -147,13 +137,12 @@ pub(super) fn check_tables(server: &mut Conn, schema: &Schema, how: &str) -> Res
     Ok(wrong.map(|(table, _, kind, what)| format!("{table}: {kind}: {what}")).collect())
 }
 
-fn names(schema: &Schema) -> String {
+fn join_names(schema: &Schema) -> String {
     let names: Vec<_> = schema.tables.iter().map(|table| SQL.quote(&table.name)).collect();
     names.join(", ")
 }
 
-/// Names of what is counted since the server's start.
-fn counted(storage: StorageEngine) -> &'static [&'static str] {
+fn counter_names(storage: StorageEngine) -> &'static [&'static str] {
     match storage {
         StorageEngine::InnoDb => &[
             "Innodb_buffer_pool_pages_flushed",
@@ -198,7 +187,6 @@ fn counted(storage: StorageEngine) -> &'static [&'static str] {
     }
 }
 
-/// The names of the counters that grow with what is written back.
 pub(super) fn writes_back(storage: StorageEngine) -> &'static [&'static str] {
     match storage {
         StorageEngine::InnoDb => &["Innodb_buffer_pool_pages_flushed"],
@@ -207,8 +195,8 @@ pub(super) fn writes_back(storage: StorageEngine) -> &'static [&'static str] {
     }
 }
 
-/// The names of the counters that grow with what its caches lack: of pages in the buffer pool, and of
-/// blocks in the block cache or the page cache.
+/// Counters that grow with cache misses: of pages in the buffer pool, and of blocks in the block
+/// cache or the page cache.
 pub(super) fn cache_misses(storage: StorageEngine) -> &'static [&'static str] {
     match storage {
         StorageEngine::InnoDb => &["Innodb_buffer_pool_reads"],
@@ -217,22 +205,20 @@ pub(super) fn cache_misses(storage: StorageEngine) -> &'static [&'static str] {
     }
 }
 
-/// What the server counts of itself.
-pub(super) fn counters(
+pub(super) fn read_counters(
     server: &mut Conn,
     storage: StorageEngine,
 ) -> Result<Vec<(&'static str, u64)>> {
-    status(server, counted(storage))
+    read_status(server, counter_names(storage))
 }
 
-/// The server's status variables of these names; it may lack some.
-pub(super) fn status(
+pub(super) fn read_status(
     server: &mut Conn,
     names: &[&'static str],
 ) -> Result<Vec<(&'static str, u64)>> {
     let list: Vec<_> = names.iter().map(|name| format!("'{name}'")).collect();
     let text = format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", list.join(", "));
-    let found: Vec<(String, String)> = server.query(text).map_err(error::plain)?;
+    let found: Vec<(String, String)> = server.query(text).map_err(error::to_error)?;
     let value = |name: &&'static str| {
         let (_, value) = found.iter().find(|(found, _)| found.eq_ignore_ascii_case(name))?;
         Some((*name, value.parse().ok()?))

@@ -1,16 +1,16 @@
-//! What a private server owes, asked for on a connection of its own: a log to checkpoint, and dead rows to
-//! vacuum. How many of its buffers are dirty it tells only by looking at each (`pg_buffercache`).
+//! A private server's debt: a log to checkpoint, and dead rows to vacuum. It reports dirty buffers
+//! only by looking at each (`pg_buffercache`).
 
 use postgres::Client;
 
-use super::error;
+use super::to_error;
 use crate::debt::ChangeCounter;
 use crate::served::KeptConnection;
-use crate::{Debt, DebtTurn, DebtUnit, Owed, Payment, Result};
+use crate::{Debt, DebtTurn, DebtUnit, DeferredWork, Payment, Result};
 
-/// The log since the last checkpoint began, where that checkpoint is, the log at which the next has to
-/// be over, dead rows, and automatic vacuums. A checkpoint counts among the server's statistics when it
-/// begins; in the control file it is when it has ended.
+/// The log since the last checkpoint began, that checkpoint's place, the log at which the next has
+/// to be over, dead rows, and automatic vacuums. The server's statistics count a checkpoint when it
+/// begins; the control file has it when it has ended.
 const QUESTION: &str = "SELECT \
     pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn)::bigint, \
     pg_wal_lsn_diff(checkpoint_lsn, '0/0')::bigint, \
@@ -19,15 +19,12 @@ const QUESTION: &str = "SELECT \
     FROM pg_control_checkpoint(), (SELECT coalesce(sum(n_dead_tup), 0)::bigint AS dead, \
     coalesce(sum(autovacuum_count), 0)::bigint AS vacuums FROM pg_stat_user_tables) AS tables";
 
-/// Looks at what is owed.
 pub(super) struct PostgresDebtWatch {
     client: KeptConnection<Client>,
     checkpoints: ChangeCounter<i64>,
-    /// Automatic vacuums before the opening.
     vacuums: i64,
 }
 
-/// An answer to [`QUESTION`].
 struct DebtStatistics {
     log: i64,
     checkpoint: i64,
@@ -37,7 +34,6 @@ struct DebtStatistics {
 }
 
 impl PostgresDebtWatch {
-    /// Begins to watch the server on this connection.
     pub fn begin(mut client: Client) -> Result<Self> {
         let now = ask(&mut client)?;
         Ok(Self {
@@ -47,16 +43,15 @@ impl PostgresDebtWatch {
         })
     }
 
-    /// What is owed now.
-    pub fn debt(&self, connect: impl FnOnce() -> Result<Client>) -> Result<Debt> {
+    pub fn measure_debt(&self, connect: impl FnOnce() -> Result<Client>) -> Result<Debt> {
         self.client.ask(connect, ask).map(|answer| self.tell(&answer))
     }
 
     fn tell(&self, now: &DebtStatistics) -> Debt {
         let number = |value: i64| u64::try_from(value).unwrap_or(0);
-        let checkpoints = self.checkpoints.seen(now.checkpoint);
+        let checkpoints = self.checkpoints.count_changes(now.checkpoint);
         let vacuums = number(now.vacuums - self.vacuums);
-        let owed = |name, unit, amount, limit| Owed { name, unit, amount, limit };
+        let owed = |name, unit, amount, limit| DeferredWork { name, unit, amount, limit };
         Debt {
             owed: vec![
                 owed(
@@ -80,8 +75,8 @@ impl PostgresDebtWatch {
 }
 
 fn ask(client: &mut Client) -> Result<DebtStatistics> {
-    let row = client.query_one(QUESTION, &[]).map_err(error)?;
-    let value = |number: usize| row.try_get(number).map_err(error);
+    let row = client.query_one(QUESTION, &[]).map_err(to_error)?;
+    let value = |number: usize| row.try_get(number).map_err(to_error);
     Ok(DebtStatistics {
         log: value(0)?,
         checkpoint: value(1)?,

@@ -7,9 +7,9 @@ use postgres::error::{Severity, SqlState};
 use crate::Error;
 use crate::external::tls;
 
-/// An error of the server, in the contract's terms. [`is_lost`] tells that a connection is gone.
-pub(super) fn error(failure: postgres::Error) -> Error {
-    let what = words(&failure);
+/// [`is_lost`] tells whether the connection is gone.
+pub(super) fn to_error(failure: postgres::Error) -> Error {
+    let what = explain_failure(&failure);
     match failure.code() {
         Some(
             &SqlState::T_R_SERIALIZATION_FAILURE
@@ -18,12 +18,11 @@ pub(super) fn error(failure: postgres::Error) -> Error {
         ) => Error::Conflict(what),
         Some(&SqlState::UNIQUE_VIOLATION) => Error::Duplicate(what),
         Some(&SqlState::CHARACTER_NOT_IN_REPERTOIRE) => Error::Usage(what),
-        _ => Error::engine(what),
+        _ => Error::from_engine(what),
     }
 }
 
-/// What a failure says, and what lies behind it.
-pub(super) fn words(failure: &postgres::Error) -> String {
+pub(super) fn explain_failure(failure: &postgres::Error) -> String {
     match failure.as_db_error() {
         Some(answer) => {
             let more = [answer.detail(), answer.hint()].into_iter().flatten();
@@ -36,7 +35,6 @@ pub(super) fn words(failure: &postgres::Error) -> String {
     }
 }
 
-/// Whether a failure has ended the connection.
 pub(super) fn is_lost(failure: &postgres::Error) -> bool {
     match failure.as_db_error() {
         Some(answer) => {
@@ -49,7 +47,6 @@ pub(super) fn is_lost(failure: &postgres::Error) -> bool {
     }
 }
 
-/// Whether a new connection was there, and was lost again.
 pub(super) fn is_ended(failure: &postgres::Error) -> bool {
     let behind = || std::error::Error::source(failure)?.downcast_ref::<io::Error>();
     match failure.code() {
@@ -64,7 +61,6 @@ pub(super) fn is_ended(failure: &postgres::Error) -> bool {
     }
 }
 
-/// Why there is no connection, and what to do; `what` is what the failure says.
 pub(super) fn no_connection(failure: &postgres::Error, what: &str) -> String {
     let advice = match failure.code() {
         None => None,
@@ -79,7 +75,7 @@ pub(super) fn no_connection(failure: &postgres::Error, what: &str) -> String {
     if let Some(advice) = advice {
         return format!("the server refuses a session: {what}{advice}");
     }
-    if let Some(refusal) = tls::refusal(failure) {
+    if let Some(refusal) = tls::find_refusal(failure) {
         return format!(
             "the server's certificate is refused: {refusal}; name its authority's certificate by \
              sslrootcert=FILE and the server by the name in its certificate, or write \

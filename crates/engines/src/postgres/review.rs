@@ -1,6 +1,6 @@
 //! The review of PostgreSQL's settings: 13 to 18.
 
-use bakeoff_servers::{Review, TrustReason};
+use crate::servers::{Review, TrustReason};
 
 pub(super) static REVIEW: Review = Review {
     prefixes: &[],
@@ -57,7 +57,7 @@ pub(super) static REVIEW: Review = Review {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_servers::SettingStanding::{Free, Reserved, Trusted};
+    use crate::servers::SettingStanding::{Free, Reserved, Trusted};
 
     use super::*;
 
@@ -74,7 +74,7 @@ mod tests {
             ("some.extension", "/x", Trusted(TrustReason::Value)),
         ];
         for (name, value, wanted) in cases {
-            assert_eq!(REVIEW.standing(name, value), wanted, "{name}={value}");
+            assert_eq!(REVIEW.find_standing(name, value), wanted, "{name}={value}");
         }
     }
 }

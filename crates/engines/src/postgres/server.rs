@@ -7,31 +7,25 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::servers::{Launch, Review, ServerPlaces, ServerProduct, ServerProgram, Signal};
 use bakeoff_folders::Dir;
-use bakeoff_servers::{Launch, Review, ServerPlaces, ServerProduct, ServerProgram, Signal};
 
 use super::review::REVIEW;
 
-/// How long one look at the socket may take.
 const LOOK: Duration = Duration::from_secs(1);
-/// The file in the data folder that says which process serves it.
 const PID_FILE: &str = "postmaster.pid";
-/// The line of that file, from 0, that says how far the process is.
+/// The line of that file, from 0, with the process's state.
 const STATUS_LINE: usize = 7;
-/// How much of it is read, in bytes.
 const LONGEST_STATUS: u64 = 16 << 10;
-/// The protocol's version 3.0, as the first message has it.
 const PROTOCOL: u32 = 3 << 16;
-/// The first byte of the answer that asks for no password, and of an error.
+/// The first byte of an answer that asks for no password, and of an error.
 const AUTHENTICATION: u8 = b'R';
 const ERROR: u8 = b'E';
-/// The field of an error that says "the database system is starting up" (or shutting down).
+/// The error field for "the database system is starting up" (or shutting down).
 const NOT_YET: &[u8] = b"\0C57P03\0";
 
-/// The server that is found where one is usually put.
-pub static POSTGRES: ServerProgram = ServerProgram::usual(&PostgresServer);
+pub static POSTGRES: ServerProgram = ServerProgram::from_kind(&PostgresServer);
 
-/// The kind of server that PostgreSQL is.
 #[derive(Debug)]
 pub(super) struct PostgresServer;
 
@@ -52,7 +46,7 @@ impl ServerProduct for PostgresServer {
         ["postgres", "initdb"]
     }
 
-    fn folders(&self) -> &'static [&'static str] {
+    fn usual_folders(&self) -> &'static [&'static str] {
         &[
             "/usr/lib/postgresql/*/bin",
             "/usr/pgsql-*/bin",
@@ -66,21 +60,21 @@ impl ServerProduct for PostgresServer {
         &["bin", ""]
     }
 
-    fn oldest(&self) -> (u32, u32) {
+    fn oldest_version(&self) -> (u32, u32) {
         (13, 0)
     }
 
-    fn socket(&self) -> &'static str {
+    fn socket_name(&self) -> &'static str {
         ".s.PGSQL.5432"
     }
 
-    fn separator(&self) -> Option<char> {
+    fn path_separator(&self) -> Option<char> {
         None
     }
 
-    fn stale(&self, places: &ServerPlaces) -> Vec<PathBuf> {
-        // They name a process, and its number may be another one's by now.
-        let lock = places.runtime.join(format!("{}.lock", self.socket()));
+    fn stale_files(&self, places: &ServerPlaces) -> Vec<PathBuf> {
+        // They name a process by a number that may be another one's by now.
+        let lock = places.runtime.join(format!("{}.lock", self.socket_name()));
         vec![places.socket.clone(), lock, places.data.join(PID_FILE)]
     }
 
@@ -88,13 +82,15 @@ impl ServerProduct for PostgresServer {
         &REVIEW
     }
 
-    fn complaints(&self) -> &'static [&'static str] {
+    fn complaint_marks(&self) -> &'static [&'static str] {
         &["FATAL: ", "PANIC: "]
     }
 
     fn initialise(&self, command: &mut Command, _: &ServerPlaces, data: &Path, _: &Launch) {
-        command.arg(option("--pgdata=", data)).args(["--username=bakeoff", "--auth-local=trust"]);
-        // Whoever asks for a TCP port has to say who may come in by it.
+        command
+            .arg(format_option("--pgdata=", data))
+            .args(["--username=bakeoff", "--auth-local=trust"]);
+        // With a TCP port, a rule must say who may connect.
         command.arg("--auth-host=reject").args(["--encoding=UTF8", "--no-locale"]);
         // All of it is synced once, at the end.
         command.arg("--no-sync");
@@ -105,7 +101,7 @@ impl ServerProduct for PostgresServer {
         for (name, value) in &launch.settings {
             command.arg("-c").arg(format!("{name}={value}"));
         }
-        // A list, so the path is quoted.
+        // It is a list, so the path is quoted.
         let mut folder = OsString::from("unix_socket_directories=\"");
         folder.push(&places.runtime);
         folder.push("\"");
@@ -116,8 +112,8 @@ impl ServerProduct for PostgresServer {
         command.args(["-c", "dynamic_shared_memory_type=sysv"]);
     }
 
-    /// It reads all settings before it prints one; it wants a folder of data, and looks for none of its
-    /// files there.
+    /// The server reads all settings before it prints one; it wants a data folder, and reads no
+    /// file there.
     fn try_settings(&self, command: &mut Command, settings: &[(String, String)]) {
         command.args(["-C", "port", "-D", "/", "-c", "config_file=/dev/null"]);
         for (name, value) in settings {
@@ -125,16 +121,16 @@ impl ServerProduct for PostgresServer {
         }
     }
 
-    fn stop(&self) -> Signal {
+    fn stop_signal(&self) -> Signal {
         Signal::INT
     }
 
     fn answers(&self, places: &ServerPlaces) -> bool {
-        // A client that comes while it recovers is a line in its log, so it is asked by its file.
-        let status = status(&places.data).unwrap_or_default();
+        // The file is read first: a client that comes during recovery makes a line in the log.
+        let status = read_status(&places.data).unwrap_or_default();
         let ready = status.lines().nth(STATUS_LINE).is_some_and(|line| line.trim() == "ready");
         ready
-            && answer(&places.socket).is_ok_and(|answer| match answer.first() {
+            && ask_for_entry(&places.socket).is_ok_and(|answer| match answer.first() {
                 Some(&AUTHENTICATION) => true,
                 Some(&ERROR) => !answer.windows(NOT_YET.len()).any(|part| part == NOT_YET),
                 _ => false,
@@ -142,15 +138,13 @@ impl ServerProduct for PostgresServer {
     }
 }
 
-/// What the server says of itself in its data folder, where it may put anything.
-fn status(data: &Path) -> io::Result<String> {
+fn read_status(data: &Path) -> io::Result<String> {
     let mut status = String::new();
-    Dir::open(data)?.read(PID_FILE)?.take(LONGEST_STATUS).read_to_string(&mut status)?;
+    Dir::open(data)?.open_for_read(PID_FILE)?.take(LONGEST_STATUS).read_to_string(&mut status)?;
     Ok(status)
 }
 
-/// What the server answers to a client that would come in.
-fn answer(socket: &Path) -> io::Result<Vec<u8>> {
+fn ask_for_entry(socket: &Path) -> io::Result<Vec<u8>> {
     let mut stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(LOOK))?;
     let mut body = PROTOCOL.to_be_bytes().to_vec();
@@ -166,7 +160,7 @@ fn answer(socket: &Path) -> io::Result<Vec<u8>> {
     Ok(answer)
 }
 
-fn option(name: &str, path: &Path) -> OsString {
+fn format_option(name: &str, path: &Path) -> OsString {
     let mut option = OsString::from(name);
     option.push(path);
     option

@@ -1,116 +1,69 @@
 //! Sessions: a connection each, with every statement prepared on it.
 
-use bytes::BytesMut;
 use postgres::Row;
-use postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+use postgres::types::ToSql;
 
+use super::cells::{AnsweredCell, is_readable};
 use super::wire::PostgresWire;
-use super::{PostgresDatabase, error, is_lost, words};
-use crate::statement::{Action, Yield};
-use crate::{Access, Error, Result, Rows, Schema, Session, Value};
+use super::{PostgresDatabase, explain_failure, is_lost, to_error};
+use crate::sql::session::{SqlClient, TransactionState};
+use crate::statement::Action;
+use crate::{Access, Error, Result, Rows, Schema, SqlText, Value};
 
-/// What a session prepares after the declared statements, in this order. The isolation level is
-/// the server's setting, see [`super::settings`].
+/// Prepared after the declared statements, in this order. The isolation level is a server setting,
+/// see [`super::settings`].
 pub(super) const CONTROL: [&str; 4] = ["BEGIN READ ONLY", "BEGIN", "COMMIT", "ROLLBACK"];
 const BEGIN_READ: usize = 0;
 const BEGIN_WRITE: usize = 1;
 const COMMIT: usize = 2;
 const ROLLBACK: usize = 3;
 
-type ConversionFailure = Box<dyn std::error::Error + Sync + Send>;
-
-impl ToSql for Value<'_> {
-    fn to_sql(
-        &self,
-        kind: &Type,
-        out: &mut BytesMut,
-    ) -> std::result::Result<IsNull, ConversionFailure> {
-        match self {
-            Self::Null => Ok(IsNull::Yes),
-            Self::Int(int) if *kind == Type::INT8 => int.to_sql(kind, out),
-            Self::Text(text) if matches!(*kind, Type::TEXT | Type::VARCHAR) => {
-                text.to_sql(kind, out)
-            }
-            Self::Int(_) | Self::Text(_) => Err(format!("{self:?} for a {kind}").into()),
-        }
-    }
-
-    fn accepts(kind: &Type) -> bool {
-        matches!(*kind, Type::INT8 | Type::TEXT | Type::VARCHAR)
-    }
-
-    to_sql_checked!();
-}
-
-impl<'a> FromSql<'a> for Value<'a> {
-    fn from_sql(kind: &Type, raw: &'a [u8]) -> std::result::Result<Self, ConversionFailure> {
-        match *kind {
-            Type::INT8 => i64::from_sql(kind, raw).map(Self::Int),
-            _ => <&str>::from_sql(kind, raw).map(Self::Text),
-        }
-    }
-
-    fn from_sql_null(_: &Type) -> std::result::Result<Self, ConversionFailure> {
-        Ok(Self::Null)
-    }
-
-    fn accepts(kind: &Type) -> bool {
-        <Self as ToSql>::accepts(kind)
-    }
-}
-
-/// What a session must know of a statement beside its text.
 #[derive(Clone, Copy)]
 pub(super) struct PostgresPlan {
     writes: bool,
-    /// The columns that the server answers with.
-    width: usize,
-    /// The parameter that is an insert's answer, where the server gives none.
+    /// `None`: as the server says.
+    width: Option<usize>,
+    /// The parameter that an insert answers with, if the server gives no key.
     key: Option<usize>,
 }
 
-pub(super) fn plan(schema: &Schema, action: &Action) -> PostgresPlan {
+pub(super) fn plan_statement(schema: &Schema, action: &Action) -> PostgresPlan {
     match action {
         Action::Read(read) => {
-            let width = match &read.yields {
-                Yield::Columns(columns) => columns.len(),
-                Yield::Sum(_) | Yield::Count(_) | Yield::Distinct(_) | Yield::Sorted(_) => 1,
-            };
-            PostgresPlan { writes: false, width, key: None }
+            PostgresPlan { writes: false, width: Some(read.yields.width()), key: None }
         }
         Action::Insert { table } => {
             let table = &schema.tables[*table];
             match table.generated {
-                true => PostgresPlan { writes: true, width: 1, key: None },
-                false => PostgresPlan { writes: true, width: 0, key: Some(table.key[0]) },
+                true => PostgresPlan { writes: true, width: Some(1), key: None },
+                false => PostgresPlan { writes: true, width: Some(0), key: Some(table.key[0]) },
             }
         }
         Action::Upsert { .. } | Action::Update { .. } | Action::Delete { .. } => {
-            PostgresPlan { writes: true, width: 0, key: None }
+            PostgresPlan { writes: true, width: Some(0), key: None }
         }
+        Action::Sql(text) => PostgresPlan { writes: text.writes, width: None, key: None },
     }
 }
 
-/// A connection and what is prepared on it.
 struct PostgresConnection {
     wire: PostgresWire,
-    /// The declared statements, then [`CONTROL`].
     statements: Vec<postgres::Statement>,
 }
 
 impl PostgresConnection {
     fn new(database: &PostgresDatabase) -> Result<Self> {
-        let mut wire = database.connect_by(PostgresWire::connect)?;
-        let texts = database.texts.iter().map(String::as_str).chain(CONTROL);
-        let prepared = texts.map(|text| wire.wait(|client| client.prepare(text)));
-        match prepared.collect() {
-            Ok(statements) => Ok(Self { wire, statements }),
-            Err(failure) if is_lost(&failure) => Err(lost(&failure, false)),
-            Err(failure) => Err(error(failure)),
+        let mut wire = database.connect_by(&database.client, PostgresWire::connect)?;
+        let prepare =
+            |text: &str, written: Option<&SqlText>| prepare_statement(&mut wire, text, written);
+        let mut statements = database.statements.prepare_each(prepare)?;
+        for text in CONTROL {
+            statements.push(prepare_statement(&mut wire, text, None)?);
         }
+        Ok(Self { wire, statements })
     }
 
-    /// Runs a statement, hands each row over, and returns the number of rows read or changed.
+    /// Passes each row on, and returns the number of rows read or changed.
     fn run(
         &mut self,
         number: usize,
@@ -121,57 +74,69 @@ impl PostgresConnection {
         let parameters: Vec<&(dyn ToSql + Sync)> =
             parameters.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
         if statement.columns().is_empty() {
-            return self.wire.wait(|client| client.execute(statement, &parameters));
+            return self.wire.wait_for(|client| client.execute(statement, &parameters));
         }
-        let found = self.wire.wait(|client| client.query(statement, &parameters))?;
+        let found = self.wire.wait_for(|client| client.query(statement, &parameters))?;
         found.iter().try_for_each(&mut row)?;
         Ok(found.len() as u64)
     }
 }
 
-/// What the loss of a connection means; `commits` says whether what was asked for may have taken
-/// effect.
+fn prepare_statement(
+    wire: &mut PostgresWire,
+    text: &str,
+    written: Option<&SqlText>,
+) -> Result<postgres::Statement> {
+    let prepared = wire.wait_for(|client| client.prepare(text));
+    let statement = prepared.map_err(|failure| match written {
+        _ if is_lost(&failure) => lost(&failure, false),
+        Some(_) => Error::Usage(explain_failure(&failure)),
+        None => to_error(failure),
+    })?;
+    let Some(written) = written else { return Ok(statement) };
+    written.check_count(statement.params().len())?;
+    for column in statement.columns() {
+        let (name, kind) = (column.name(), column.type_());
+        if !is_readable(kind) {
+            return Err(Error::Usage(format!("its column {name} is a {kind}: cast it to text")));
+        }
+    }
+    Ok(statement)
+}
+
+/// `commits`: whether the request may have taken effect.
 fn lost(failure: &postgres::Error, commits: bool) -> Error {
-    let what = format!("the connection was lost: {}", words(failure));
+    let what = format!("the connection was lost: {}", explain_failure(failure));
     if commits { Error::InDoubt(what) } else { Error::Conflict(what) }
 }
 
-/// Where a session stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum PostgresSessionState {
-    Idle,
-    Reading,
-    Writing,
-    /// In a transaction that had an error.
-    Failed,
-}
-
-pub(super) struct PostgresSession<'a> {
+pub(super) struct PostgresClient<'a> {
     database: &'a PostgresDatabase,
-    /// `None` from the loss of a connection until the next one is needed.
     prepared: Option<PostgresConnection>,
-    state: PostgresSessionState,
 }
 
-impl<'a> PostgresSession<'a> {
+impl<'a> PostgresClient<'a> {
     pub(super) fn new(database: &'a PostgresDatabase) -> Result<Self> {
         let prepared = Some(PostgresConnection::new(database)?);
-        Ok(Self { database, prepared, state: PostgresSessionState::Idle })
+        Ok(Self { database, prepared })
     }
 
-    /// Runs a statement; `commits` says whether it would have taken effect by itself if the
-    /// connection is lost before its answer is here.
-    fn execute(
+    fn prepared_connection(&mut self) -> Result<&mut PostgresConnection> {
+        match &mut self.prepared {
+            Some(prepared) => Ok(prepared),
+            empty => Ok(empty.insert(PostgresConnection::new(self.database)?)),
+        }
+    }
+
+    /// `commits`: whether the statement takes effect by itself if the connection is lost.
+    fn execute_statement(
         &mut self,
         number: usize,
         parameters: &[Value<'_>],
         commits: bool,
         row: impl FnMut(&Row) -> std::result::Result<(), postgres::Error>,
     ) -> Result<u64> {
-        let prepared = match &mut self.prepared {
-            Some(prepared) => prepared,
-            empty => empty.insert(PostgresConnection::new(self.database)?),
-        };
+        let prepared = self.prepared_connection()?;
         let (given, wanted) = (parameters.len(), prepared.statements[number].params().len());
         if given != wanted {
             return Err(Error::Usage(format!("{given} parameters for a statement of {wanted}")));
@@ -181,38 +146,46 @@ impl<'a> PostgresSession<'a> {
             Err(failure) => failure,
         };
         if !is_lost(&failure) && !prepared.wire.is_closed() {
-            return Err(error(failure));
+            return Err(to_error(failure));
         }
         self.prepared = None;
         Err(lost(&failure, commits))
     }
 
-    fn control(&mut self, which: usize) -> Result<()> {
-        let number = self.database.texts.len() + which;
-        self.execute(number, &[], which == COMMIT, |_| Ok(())).map(drop)
+    fn run_control(&mut self, which: usize) -> Result<()> {
+        let number = self.database.statements.texts.len() + which;
+        self.execute_statement(number, &[], which == COMMIT, |_| Ok(())).map(drop)
+    }
+}
+
+impl SqlClient for PostgresClient<'_> {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        self.run_control(match access {
+            Access::Read => BEGIN_READ,
+            Access::Write => BEGIN_WRITE,
+        })
     }
 
-    fn try_run(&mut self, number: usize, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
-        let Some(plan) = self.database.plans.get(number).copied() else {
-            return Err(Error::Usage(format!("there is no statement {number}")));
+    fn run(
+        &mut self,
+        state: TransactionState,
+        number: usize,
+        parameters: &[Value<'_>],
+        rows: &mut Rows,
+    ) -> Result<u64> {
+        let statements = &self.database.statements;
+        let plan = *statements.find_plan(number)?;
+        state.check_statement(plan.writes)?;
+        statements.check_parameters(number, parameters)?;
+        let width = match plan.width {
+            Some(width) => width,
+            None => self.prepared_connection()?.statements[number].columns().len(),
         };
-        match self.state {
-            PostgresSessionState::Failed => {
-                return Err(Error::Usage("a statement after an error".into()));
-            }
-            PostgresSessionState::Reading if plan.writes => {
-                return Err(Error::Usage("a write in a reading transaction".into()));
-            }
-            PostgresSessionState::Idle
-            | PostgresSessionState::Reading
-            | PostgresSessionState::Writing => {}
-        }
-        self.database.stored[number].fits(parameters)?;
-        rows.reset(plan.width.max(usize::from(plan.key.is_some())));
-        let commits = plan.writes && self.state == PostgresSessionState::Idle;
-        let count = self.execute(number, parameters, commits, |row| {
-            (0..plan.width).try_for_each(|column| {
-                rows.push(row.try_get(column)?);
+        rows.reset(width.max(usize::from(plan.key.is_some())));
+        let commits = plan.writes && state == TransactionState::Idle;
+        let count = self.execute_statement(number, parameters, commits, |row| {
+            (0..width).try_for_each(|column| {
+                rows.push(row.try_get::<_, AnsweredCell<'_>>(column)?.value());
                 Ok(())
             })
         })?;
@@ -221,58 +194,21 @@ impl<'a> PostgresSession<'a> {
         }
         Ok(count)
     }
-}
 
-impl Session for PostgresSession<'_> {
-    fn begin(&mut self, access: Access) -> Result<()> {
-        if self.state != PostgresSessionState::Idle {
-            self.state = PostgresSessionState::Failed;
-            return Err(Error::Usage("begin inside a transaction".into()));
-        }
-        let (control, state) = match access {
-            Access::Read => (BEGIN_READ, PostgresSessionState::Reading),
-            Access::Write => (BEGIN_WRITE, PostgresSessionState::Writing),
-        };
-        self.control(control)?;
-        self.state = state;
-        Ok(())
-    }
-
-    fn run(&mut self, statement: usize, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
-        let answer = self.try_run(statement, parameters, rows);
-        if answer.is_err() && self.state != PostgresSessionState::Idle {
-            self.state = PostgresSessionState::Failed;
-        }
-        answer
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        match self.state {
-            PostgresSessionState::Idle => Err(Error::Usage("commit outside a transaction".into())),
-            PostgresSessionState::Failed => {
-                self.rollback()?;
-                Err(Error::Usage("commit after an error".into()))
-            }
-            PostgresSessionState::Reading | PostgresSessionState::Writing => {
-                let wrote = self.state == PostgresSessionState::Writing;
-                // The server has ended the transaction, whatever it answers.
-                self.state = PostgresSessionState::Idle;
-                match self.control(COMMIT) {
-                    Err(Error::InDoubt(what)) if !wrote => Err(Error::Conflict(what)),
-                    done => done,
-                }
-            }
+    /// The server has ended the transaction, whatever it answers.
+    fn commit(&mut self, access: Access) -> Result<()> {
+        match self.run_control(COMMIT) {
+            Err(Error::InDoubt(what)) if access == Access::Read => Err(Error::Conflict(what)),
+            done => done,
         }
     }
 
     fn rollback(&mut self) -> Result<()> {
-        let open = std::mem::replace(&mut self.state, PostgresSessionState::Idle)
-            != PostgresSessionState::Idle;
-        if !open || self.prepared.is_none() {
-            // The server undoes the transaction of a connection that is lost.
+        if self.prepared.is_none() {
+            // The server undoes the transaction of a lost connection.
             return Ok(());
         }
-        match self.control(ROLLBACK) {
+        match self.run_control(ROLLBACK) {
             Err(Error::Conflict(_)) => Ok(()),
             done => done,
         }

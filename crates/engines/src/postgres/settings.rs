@@ -1,27 +1,25 @@
 //! The settings of PostgreSQL, each with its reason.
 
-use bakeoff_factor::{DEFAULT, Declared};
+use crate::{DEFAULT, Declared};
 
 use crate::fair::{EngineCache, Least, MemoryShare, Setting, UserSettings};
 use crate::options::EngineOption;
 use crate::{Durability, OpenTerms, fair};
 
-/// Its shared buffers.
-const BUFFERS: MemoryShare = MemoryShare::percent(
+const BUFFERS: MemoryShare = MemoryShare::from_percent(
     25,
     "25 % of a memory limit, its documentation's advice: it reads through the system's page cache, \
      which has the rest",
 );
 
-/// How PostgreSQL compresses the long texts of rows that are over 2 kB
-/// (postgresql.org/docs/current/storage-toast.html).
+/// Compression of texts in rows over 2 kB (postgresql.org/docs/current/storage-toast.html).
 pub(super) const COMPRESSION: EngineOption = EngineOption {
     factor: &Declared {
         name: "compression",
         summary: "how texts of rows over 2 kB are compressed: default_toast_compression, pglz by itself",
         syntax: "pglz or lz4",
         default: DEFAULT,
-        canonical: |text| match text {
+        canonical: &|text| match text {
             "pglz" | "lz4" => Ok(text.to_owned()),
             _ => Err(format!("`{text}` is not a compression of PostgreSQL's\nvalid: pglz, lz4")),
         },
@@ -29,31 +27,29 @@ pub(super) const COMPRESSION: EngineOption = EngineOption {
     trust: None,
 };
 
-/// The settings that an option stands for; none where it is a setting by its own name.
+/// The settings that an option stands for; empty if it is a setting by its own name.
 pub(super) fn stands_for(option: &str, value: &str) -> Vec<(String, String)> {
     let is_compression = option == COMPRESSION.factor.name;
     let setting = is_compression.then(|| ("default_toast_compression".into(), value.into()));
     setting.into_iter().collect()
 }
 
-/// The least memory of a private server: `text-oltp` at scale `large`, `point_select90_update10`, 4 clients,
-/// PostgreSQL 15.18, control groups of version 1. It served in 48 MiB, 8 of them page cache; in 32 the
-/// kernel ended it while the tables were read. Each client is a process.
+/// `text-oltp` at scale `large`, `point_select90_update10`, 4 clients, PostgreSQL 15.18, cgroups
+/// v1: 48 MiB were enough, 8 of them page cache; in 32 the kernel killed it while the tables were
+/// read. Each client is a process.
 pub(super) const LEAST: Least = Least { engine_mib: 36, client_kib: 4 * 1024 };
 
-/// Its shared buffers, as a cache.
-pub(super) fn cache(terms: &OpenTerms) -> EngineCache {
-    BUFFERS.cache("shared_buffers", terms)
+pub(super) fn buffer_cache(terms: &OpenTerms) -> EngineCache {
+    BUFFERS.to_cache("shared_buffers", terms)
 }
 
-/// What a PostgreSQL session gets, on any server.
 pub(super) fn of_session(terms: &OpenTerms) -> Vec<Setting> {
     let synchronous = match terms.durability {
         Durability::None | Durability::Relaxed => "off",
         Durability::Strict => "on",
     };
     vec![
-        Setting::durable("synchronous_commit", synchronous),
+        Setting::for_level("synchronous_commit", synchronous),
         Setting::new(
             "default_transaction_isolation",
             "repeatable read",
@@ -63,12 +59,14 @@ pub(super) fn of_session(terms: &OpenTerms) -> Vec<Setting> {
     ]
 }
 
-/// Makes sure that settings of the user's own leave a level of durability whole that bakeoff leaves alone:
-/// a page that is half written when the power goes is mended by the image of it in the log alone.
-pub(super) fn kept(durability: Durability, own: &UserSettings<'_>) -> Result<(), String> {
+/// Refuses settings of the user that undo a durability level in ways that bakeoff's own settings
+/// don't cover: only the page images in the log mend a page that is half written at a power cut.
+pub(super) fn keep_level(durability: Durability, own: &UserSettings<'_>) -> Result<(), String> {
     match own.find_settings("full_page_writes").find(|(_, value)| !is_on(value)) {
         None => Ok(()),
-        Some((_, value)) => Err(fair::undone(durability, "full_page_writes", value, "on")),
+        Some((_, value)) => {
+            Err(fair::explain_undone_level(durability, "full_page_writes", value, "on"))
+        }
     }
 }
 
@@ -80,15 +78,15 @@ fn is_on(value: &str) -> bool {
     value == "on" || value == "1" || begins("true") || begins("yes")
 }
 
-/// What a private PostgreSQL server gets. Autovacuum, checkpoints and `full_page_writes` are as
-/// they come; so is the log's size, at most 1 GB between two checkpoints.
+/// For a private server. Autovacuum, checkpoints and `full_page_writes` are defaults; so is the
+/// log's size, at most 1 GB between two checkpoints.
 pub(super) fn of_server(terms: &OpenTerms) -> Vec<Setting> {
     let kib = |bytes: u64| format!("{}kB", bytes / 1024);
     let mut settings = of_session(terms);
     let fsync = if terms.durability == Durability::None { "off" } else { "on" };
-    settings.push(Setting::durable("fsync", fsync));
+    settings.push(Setting::for_level("fsync", fsync));
     let mut set = |name, value: &str, reason| settings.push(Setting::new(name, value, reason));
-    set("shared_buffers", &kib(BUFFERS.bytes(terms)), BUFFERS.why(terms));
+    set("shared_buffers", &kib(BUFFERS.cache_bytes(terms)), BUFFERS.explain_size(terms));
     set("wal_level", "minimal", "nobody replicates it; a load need not be logged");
     set("max_wal_senders", "0", "wal_level=minimal needs it");
     set("max_connections", "1040", "1,024 clients, and bakeoff itself");

@@ -1,50 +1,48 @@
-//! What a server that somebody else runs is found to be. Nothing on it is changed.
+//! Examines an external server. Nothing on it is changed.
 
 use postgres::Client;
 use tokio_postgres::Config;
 
-use super::{error, no_connection, settings, tables, words};
+use super::{explain_failure, no_connection, settings, tables, to_error};
 use crate::external::tls::Tls;
 use crate::survey::{self, ServerSurvey};
 use crate::{OpenTerms, Result};
 
-/// Connects to the server once.
-pub(super) fn survey(config: &Config, tls: &Tls) -> ServerSurvey {
+pub(super) fn survey_server(config: &Config, tls: &Tls) -> ServerSurvey {
     let failed = |what: String| ServerSurvey {
         version: what.clone(),
         problems: vec![what],
         ..ServerSurvey::default()
     };
-    let mut client = match super::connect(config, tls) {
+    let mut client = match super::connect_admin(config, tls) {
         Ok(client) => client,
-        Err(failure) => return failed(no_connection(&failure, &words(&failure))),
+        Err(failure) => return failed(no_connection(&failure, &explain_failure(&failure))),
     };
-    look(&mut client).unwrap_or_else(|error| failed(survey::words(error)))
+    look_at_server(&mut client).unwrap_or_else(|error| failed(survey::explain_obstacle(error)))
 }
 
-fn look(client: &mut Client) -> Result<ServerSurvey> {
+fn look_at_server(client: &mut Client) -> Result<ServerSurvey> {
     let mut problems: Vec<String> =
-        super::recent_enough(client).err().map(survey::words).into_iter().collect();
-    let tables = tables::survey(client)?;
+        super::recent_enough(client).err().map(survey::explain_obstacle).into_iter().collect();
+    let tables = tables::survey_tables(client)?;
     problems.extend(missing_rights(client)?);
-    let version = super::show(client, "server_version")?;
-    let lacks = survey::lacks(|level| {
-        // What a session may set for itself is no matter of the server's.
+    let version = super::show_setting(client, "server_version")?;
+    let lacks = survey::find_lacking_levels(|level| {
+        // Settings that a session can make for itself don't matter.
         for setting in settings::of_session(&OpenTerms::new(level)) {
             let text = format!("SET {} = '{}'", setting.name, setting.value);
-            client.batch_execute(&text).map_err(error)?;
+            client.batch_execute(&text).map_err(to_error)?;
         }
         super::confirm_durability(client, level)
     });
     Ok(ServerSurvey { version, lacks, problems, tables })
 }
 
-/// The rights that the user lacks, with what grants them.
 fn missing_rights(client: &mut Client) -> Result<Option<String>> {
     let text = "SELECT current_user::text, current_database()::text, \
                        has_schema_privilege('public', 'CREATE') \
                        AND has_schema_privilege('public', 'USAGE')";
-    let row = client.query_one(text, &[]).map_err(error)?;
+    let row = client.query_one(text, &[]).map_err(to_error)?;
     let (user, database, granted): (String, String, bool) = (row.get(0), row.get(1), row.get(2));
     Ok((!granted).then(|| {
         format!(

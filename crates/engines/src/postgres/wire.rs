@@ -1,9 +1,8 @@
-//! A session's own connection: driven by the thread that waits for its answers.
+//! A session's own connection, driven by the thread that waits for its answers.
 //!
-//! The client library leaves its socket to an executor. The usual one asks the system what is
-//! ready before each read, which costs about as much as the reads, and on a small machine a
-//! client's processor time is taken from the server. Here who waits for an answer sleeps in the
-//! read itself.
+//! The client library leaves its socket to an executor. The usual one asks the system what is ready
+//! before each read, which costs about as much as the reads, and on a small machine a client's
+//! processor time is taken from the server. Here the waiting thread sleeps in the read itself.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -21,22 +20,19 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::config::Host;
 use tokio_postgres::{Client, Config, Connection, Error};
 
-use crate::external::tls::{Encrypted, Tls};
+use crate::external::tls::{EncryptedStream, Tls};
 
-/// The port of a server whose address names none.
 const PORT: u16 = 5432;
 
-/// A connection. Dropping it closes its socket, which ends the server's side of it.
+/// Dropping it closes the socket, which ends the server's side of it.
 pub(super) struct PostgresWire {
     client: Client,
-    /// `None` once it has ended.
-    connection: Option<Connection<Socket, Encrypted<Socket>>>,
+    connection: Option<Connection<Socket, EncryptedStream<Socket>>>,
     may_read: Rc<Cell<bool>>,
-    woken: Arc<Woken>,
+    woken: Arc<WakeFlag>,
 }
 
 impl PostgresWire {
-    /// A connection to the first of the server's addresses where somebody answers.
     pub(super) fn connect(config: &Config, tls: &Tls) -> Result<Self, Error> {
         let may_read = Rc::new(Cell::new(true));
         let socket = Socket { address: config.clone(), file: None, may_read: may_read.clone() };
@@ -45,20 +41,18 @@ impl PostgresWire {
         loop {
             if let Poll::Ready(connected) = connecting.as_mut().poll(&mut context) {
                 let (client, connection) = connected?;
-                let woken = Arc::new(Woken(AtomicBool::new(false)));
+                let woken = Arc::new(WakeFlag(AtomicBool::new(false)));
                 return Ok(Self { client, connection: Some(connection), may_read, woken });
             }
             may_read.set(true);
         }
     }
 
-    /// Whether the connection has ended.
     pub(super) fn is_closed(&self) -> bool {
         self.connection.is_none()
     }
 
-    /// Asks the server something and waits for its answer.
-    pub(super) fn wait<'a, T, F>(
+    pub(super) fn wait_for<'a, T, F>(
         &'a mut self,
         ask: impl FnOnce(&'a Client) -> F,
     ) -> Result<T, Error>
@@ -73,32 +67,30 @@ impl PostgresWire {
             if let Poll::Ready(answer) = answer.as_mut().poll(&mut context) {
                 return answer;
             }
-            // Only when nothing is left to be sent or handed on: a read may take long.
+            // Only when nothing is left to be sent or passed on: a read may take long.
             self.may_read.set(!self.woken.0.swap(false, Relaxed));
             if let Some(connection) = &mut self.connection
                 && let Poll::Ready(ended) = Pin::new(connection).poll(&mut context)
             {
                 self.connection = None;
-                // What the server said last says more than that it has gone.
+                // The server's last message says more than that it is gone.
                 ended?;
             }
         }
     }
 }
 
-/// Remembers that somebody has something to do.
-struct Woken(AtomicBool);
+struct WakeFlag(AtomicBool);
 
-impl Wake for Woken {
+impl Wake for WakeFlag {
     fn wake(self: Arc<Self>) {
         self.0.store(true, Relaxed);
     }
 }
 
-/// A socket that reads once each time that it may, and then as long as it takes.
+/// Reads once each time that it may, and then as long as it takes.
 struct Socket {
     address: Config,
-    /// Opened by the first write.
     file: Option<File>,
     may_read: Rc<Cell<bool>>,
 }
@@ -113,7 +105,7 @@ impl AsyncRead for Socket {
             return Poll::Pending;
         }
         let Some(file) = &mut self.file else { return Poll::Ready(Ok(())) };
-        let read = uninterrupted(|| file.read(buffer.initialize_unfilled()))?;
+        let read = retry_interrupted(|| file.read(buffer.initialize_unfilled()))?;
         buffer.advance(read);
         Poll::Ready(Ok(()))
     }
@@ -128,9 +120,9 @@ impl AsyncWrite for Socket {
         let Self { address, file, .. } = self.get_mut();
         let file = match file {
             Some(file) => file,
-            empty => empty.insert(File::from(open(address)?)),
+            empty => empty.insert(File::from(open_socket(address)?)),
         };
-        Poll::Ready(uninterrupted(|| file.write(bytes)))
+        Poll::Ready(retry_interrupted(|| file.write(bytes)))
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -142,7 +134,7 @@ impl AsyncWrite for Socket {
     }
 }
 
-fn uninterrupted(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+fn retry_interrupted(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     loop {
         match call() {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -151,8 +143,7 @@ fn uninterrupted(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usiz
     }
 }
 
-/// A socket at the first of the addresses that takes one.
-fn open(config: &Config) -> io::Result<OwnedFd> {
+fn open_socket(config: &Config) -> io::Result<OwnedFd> {
     let ports = config.get_ports();
     let mut opened = Err(ErrorKind::NotFound.into());
     for (number, host) in config.get_hosts().iter().enumerate() {

@@ -1,5 +1,7 @@
 //! The mark in a table's comment, which says that bakeoff made the table, and with which columns.
 
+#![allow(missing_docs)]
+
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 
@@ -8,43 +10,36 @@ use super::MADE_BY;
 /// The whole comment of a table that bakeoff made. Nothing else is taken for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableMark {
-    /// Of the making: tables that were made again, even as the same, have another one.
+    /// Another one for each creation, even of the same table.
     id: u64,
     /// A hash of the table's name and columns: a copy of a table may have its comment, too.
     shape: u64,
-    /// A hash of the finished table's definition.
     definition: Option<u64>,
 }
 
-/// What stands in every mark of this form; another form gets another number.
 const FORM: &str = "form 3, id ";
 const UNFINISHED: &str = "unfinished";
 
 impl TableMark {
-    /// The mark of a table that is about to be made, with its name and those of its columns in
-    /// order.
-    pub fn fresh<'a>(name: &str, columns: impl IntoIterator<Item = &'a str>) -> Self {
-        let shape = shape(name, columns);
+    pub fn new_mark<'a>(name: &str, columns: impl IntoIterator<Item = &'a str>) -> Self {
+        let shape = hash_shape(name, columns);
         // Its keys are random.
         Self { id: RandomState::new().hash_one(std::process::id()), shape, definition: None }
     }
 
-    /// The same for the finished table.
-    pub fn finished(self, definition: &str) -> Self {
+    pub fn with_definition(self, definition: &str) -> Self {
         Self { definition: Some(hash(definition)), ..self }
     }
 
-    /// The mark that a whole comment is, of a table of that name and these columns.
     pub fn from_comment<'a>(
         comment: &str,
         name: &str,
         columns: impl IntoIterator<Item = &'a str>,
     ) -> Option<Self> {
-        Self::parse(comment).filter(|mark| mark.shape == shape(name, columns))
+        Self::parse_comment(comment).filter(|mark| mark.shape == hash_shape(name, columns))
     }
 
-    /// The mark that a whole comment is.
-    fn parse(comment: &str) -> Option<Self> {
+    fn parse_comment(comment: &str) -> Option<Self> {
         let rest = comment.strip_prefix(MADE_BY)?.strip_prefix(", ")?.strip_prefix(FORM)?;
         let (id, rest) = rest.split_once(", of ")?;
         let (shape, definition) = rest.split_once(", ")?;
@@ -57,12 +52,10 @@ impl TableMark {
         (mark.to_string() == comment).then_some(mark)
     }
 
-    /// Whether its table is finished, and defined as that one is, whoever made it.
     pub fn is_like(self, other: Self) -> bool {
         self.definition.is_some() && self.definition == other.definition
     }
 
-    /// Whether its table was not finished.
     pub fn is_unfinished(self) -> bool {
         self.definition.is_none()
     }
@@ -75,8 +68,7 @@ fn hash(text: &str) -> u64 {
     })
 }
 
-fn shape<'a>(name: &str, columns: impl IntoIterator<Item = &'a str>) -> u64 {
-    // No name has a zero byte.
+fn hash_shape<'a>(name: &str, columns: impl IntoIterator<Item = &'a str>) -> u64 {
     hash(&columns.into_iter().fold(name.to_owned(), |all, column| all + "\0" + column))
 }
 
@@ -96,10 +88,10 @@ mod tests {
 
     #[test]
     fn a_mark_is_a_whole_comment_and_nothing_else_is() {
-        let fresh = || TableMark::fresh("points", ["id", "value"]);
+        let fresh = || TableMark::new_mark("points", ["id", "value"]);
         let mark = fresh();
-        for mark in [mark, mark.finished("CREATE TABLE a")] {
-            assert_eq!(TableMark::parse(&mark.to_string()), Some(mark));
+        for mark in [mark, mark.with_definition("CREATE TABLE a")] {
+            assert_eq!(TableMark::parse_comment(&mark.to_string()), Some(mark));
             let good = mark.to_string();
             let upper = good.to_uppercase();
             let others = [
@@ -115,17 +107,20 @@ mod tests {
                 upper,
             ];
             for other in others {
-                assert_eq!(TableMark::parse(&other), None, "{other}");
+                assert_eq!(TableMark::parse_comment(&other), None, "{other}");
             }
         }
         assert_ne!(fresh(), fresh());
-        assert!(mark.finished("a").is_like(fresh().finished("a")));
-        assert!(!mark.finished("a").is_like(mark.finished("b")) && !mark.is_like(mark));
+        assert!(mark.with_definition("a").is_like(fresh().with_definition("a")));
+        assert!(
+            !mark.with_definition("a").is_like(mark.with_definition("b")) && !mark.is_like(mark)
+        );
     }
 
     #[test]
     fn a_copied_mark_or_a_changed_table_is_not_ours() {
-        let comment = TableMark::fresh("points", ["id", "value"]).finished("a").to_string();
+        let comment =
+            TableMark::new_mark("points", ["id", "value"]).with_definition("a").to_string();
         let of = |name, columns: &[&'static str]| {
             TableMark::from_comment(&comment, name, columns.to_vec())
         };

@@ -1,17 +1,15 @@
 //! The text of one statement, part by part, in the order of its parameters.
 
-use super::{Dialect, join};
+use super::{Dialect, join_parts};
 use crate::schema::Table;
 use crate::statement::{
     AccessPath, Filter, RangeBound, ReadOrder, ReadScope, Set, TableRead, Yield,
 };
 use crate::{Error, Result};
 
-/// A statement on one table that is being written; it numbers the parameters.
 pub(super) struct StatementText<'a> {
     dialect: Dialect,
     table: &'a Table,
-    /// The parameters marked so far.
     parameters: usize,
 }
 
@@ -25,44 +23,42 @@ impl<'a> StatementText<'a> {
     }
 
     fn column(&self, column: usize) -> String {
-        self.dialect.column(self.table, column)
+        self.dialect.quote_column(self.table, column)
     }
 
     fn names(&self, columns: &[usize]) -> String {
-        self.dialect.names(self.table, columns)
+        self.dialect.quote_columns(self.table, columns)
     }
 
-    /// Marks the next parameter.
-    fn parameter(&mut self) -> String {
+    fn mark_parameter(&mut self) -> String {
         self.parameters += 1;
-        self.dialect.parameter(self.parameters)
+        self.dialect.parameter_mark(self.parameters)
     }
 
-    fn parameters(&mut self, count: usize) -> String {
-        join((0..count).map(|_| self.parameter()))
+    fn mark_parameters(&mut self, count: usize) -> String {
+        join_parts((0..count).map(|_| self.mark_parameter()))
     }
 
-    /// `INSERT` of these values.
-    fn values(&self, values: &str) -> String {
+    fn insert_values(&self, values: &str) -> String {
         let all: Vec<usize> = (0..self.table.columns.len()).collect();
         format!("INSERT INTO {} ({}) VALUES ({values})", self.name(), self.names(&all))
     }
 
     pub(super) fn insert(mut self) -> String {
         let columns = 0..self.table.columns.len();
-        let values = join(columns.map(|column| {
-            let parameter = self.parameter();
+        let values = join_parts(columns.map(|column| {
+            let parameter = self.mark_parameter();
             match self.table.generated && self.table.key == [column] {
-                true => self.dialect.number(self.table, parameter),
+                true => self.dialect.number_value(self.table, parameter),
                 false => parameter,
             }
         }));
-        self.values(&values) + &self.dialect.returning(self.table)
+        self.insert_values(&values) + &self.dialect.returning_clause(self.table)
     }
 
     pub(super) fn insert_or_replace(mut self) -> String {
-        let values = self.parameters(self.table.columns.len());
-        self.values(&values) + &self.dialect.upsert(self.table)
+        let values = self.mark_parameters(self.table.columns.len());
+        self.insert_values(&values) + &self.dialect.upsert_clause(self.table)
     }
 
     pub(super) fn update(mut self, set: &[Set], only_if: &[Filter]) -> Result<String> {
@@ -70,11 +66,12 @@ impl<'a> StatementText<'a> {
             let name = &self.table.name;
             return Err(Error::Usage(format!("an update of {name} that sets nothing")));
         }
-        let set = join(set.iter().map(|set| match set {
-            Set::To(column) => format!("{} = {}", self.column(*column), self.parameter()),
+        let set = join_parts(set.iter().map(|set| match set {
+            Set::To(column) => format!("{} = {}", self.column(*column), self.mark_parameter()),
             Set::Add(column) => {
-                let name = self.column(*column);
-                format!("{name} = {name} + {}", self.parameter())
+                let (name, kind) = (self.column(*column), self.table.columns[*column].kind);
+                let parameter = self.mark_parameter();
+                format!("{name} = {}", self.dialect.add_expression(&name, &parameter, kind))
             }
         }));
         Ok(format!("UPDATE {} SET {set}{}", self.name(), self.of_key(only_if)))
@@ -84,10 +81,9 @@ impl<'a> StatementText<'a> {
         format!("DELETE FROM {}{}", self.name(), self.of_key(&[]))
     }
 
-    /// `WHERE` the key is given in full and the filters hold.
     fn of_key(&mut self, filters: &[Filter]) -> String {
         let scope = ReadScope::Range { equal: self.table.key.len(), from: None, to: None };
-        self.condition(&self.table.key, &scope, filters)
+        self.write_condition(&self.table.key, &scope, filters)
     }
 
     pub(super) fn read(mut self, read: &TableRead) -> Result<String> {
@@ -107,59 +103,65 @@ impl<'a> StatementText<'a> {
             | Yield::Distinct(column)
             | Yield::Sorted(column) => self.column(*column),
         };
-        let rows =
-            format!("FROM {}{}", self.name(), self.condition(path, &read.scope, &read.filters));
-        let ordered = self.order(path, read.order);
+        let rows = format!(
+            "FROM {}{}",
+            self.name(),
+            self.write_condition(path, &read.scope, &read.filters)
+        );
+        let ordered = self.order_clause(path, read.order);
         let limit = read.limit.map(|limit| format!(" LIMIT {limit}")).unwrap_or_default();
-        let lock = if read.for_update { self.dialect.lock() } else { "" };
+        let lock = if read.for_update { self.dialect.lock_clause() } else { "" };
         let all = format!("SELECT {columns} {rows}{ordered}{limit}{lock}");
-        // What is computed from limited rows is computed around them; and what is computed can't
-        // be locked, for PostgreSQL.
+        // A sum or the like is computed around limited rows; and PostgreSQL can't lock what is
+        // computed.
         let source = match read.limit.is_some() || !lock.is_empty() {
             true => format!("FROM ({all}) AS found"),
             false => rows,
         };
         Ok(match read.yields {
             Yield::Columns(_) => all,
-            Yield::Sum(_) => format!("SELECT {} {source}", self.dialect.sum(&columns)),
+            Yield::Sum(column) => {
+                let kind = self.table.columns[column].kind;
+                format!("SELECT {} {source}", self.dialect.sum_expression(&columns, kind))
+            }
             Yield::Count(_) => format!("SELECT COUNT({columns}) {source}"),
             Yield::Distinct(column) => {
-                let nulls = self.dialect.nulls(self.table, column, false);
+                let nulls = self.dialect.nulls_clause(self.table, column, false);
                 format!("SELECT DISTINCT {columns} {source} ORDER BY {columns}{nulls}")
             }
             Yield::Sorted(column) => {
-                let nulls = self.dialect.nulls(self.table, column, false);
+                let nulls = self.dialect.nulls_clause(self.table, column, false);
                 format!("SELECT {columns} {source} ORDER BY {columns}{nulls}")
             }
         })
     }
 
-    /// `ORDER BY` the path and then the key, each column once.
-    fn order(&self, path: &[usize], order: ReadOrder) -> String {
+    fn order_clause(&self, path: &[usize], order: ReadOrder) -> String {
         let (reverse, direction) = match order {
             ReadOrder::Any => return String::new(),
             ReadOrder::Ascending => (false, ""),
             ReadOrder::Descending => (true, " DESC"),
         };
         let rest = self.table.key.iter().filter(|column| !path.contains(column));
-        let columns = join(path.iter().chain(rest).map(|column| {
-            let nulls = self.dialect.nulls(self.table, *column, reverse);
+        let columns = join_parts(path.iter().chain(rest).map(|column| {
+            let nulls = self.dialect.nulls_clause(self.table, *column, reverse);
             format!("{}{direction}{nulls}", self.column(*column))
         }));
         format!(" ORDER BY {columns}")
     }
 
-    fn condition(&mut self, path: &[usize], scope: &ReadScope, filters: &[Filter]) -> String {
+    fn write_condition(&mut self, path: &[usize], scope: &ReadScope, filters: &[Filter]) -> String {
         let mut all = Vec::new();
         match *scope {
             ReadScope::Range { equal, from, to } => {
                 for column in &path[..equal] {
-                    all.push(format!("{} = {}", self.column(*column), self.parameter()));
+                    all.push(format!("{} = {}", self.column(*column), self.mark_parameter()));
                 }
                 for (bound, above) in [(from, true), (to, false)] {
                     if let Some(bound) = bound {
-                        let (name, sign) = (self.column(path[equal]), comparison(bound, above));
-                        all.push(format!("{name} {sign} {}", self.parameter()));
+                        let (name, sign) =
+                            (self.column(path[equal]), comparison_sign(bound, above));
+                        all.push(format!("{name} {sign} {}", self.mark_parameter()));
                     }
                 }
             }
@@ -180,7 +182,7 @@ impl<'a> StatementText<'a> {
     fn within_any_of(&mut self, column: usize, count: usize) -> String {
         let name = self.column(column);
         let mut range = || {
-            let (from, to) = (self.parameter(), self.parameter());
+            let (from, to) = (self.mark_parameter(), self.mark_parameter());
             format!("{name} BETWEEN {from} AND {to}")
         };
         (0..count).map(|_| range()).collect::<Vec<_>>().join(" OR ")
@@ -189,13 +191,13 @@ impl<'a> StatementText<'a> {
     fn any_of(&mut self, column: usize, count: usize) -> String {
         let name = self.column(column);
         match count {
-            1 => format!("{name} = {}", self.parameter()),
-            _ => format!("{name} IN ({})", self.parameters(count)),
+            1 => format!("{name} = {}", self.mark_parameter()),
+            _ => format!("{name} IN ({})", self.mark_parameters(count)),
         }
     }
 }
 
-fn comparison(bound: RangeBound, above: bool) -> &'static str {
+fn comparison_sign(bound: RangeBound, above: bool) -> &'static str {
     match (bound, above) {
         (RangeBound::Inclusive, true) => ">=",
         (RangeBound::Exclusive, true) => ">",

@@ -5,78 +5,80 @@ use std::sync::atomic::Ordering;
 use rusqlite::{Connection, ffi};
 
 use super::prepared::SqliteConnection;
+use super::rights::SqliteRights;
 use super::{
     BEGIN_READ, BEGIN_WRITE, COMMIT, ROLLBACK, SqliteDatabase, SqlitePlan, set_cache, settings,
 };
-use crate::gate::Pass;
-use crate::{Access, Error, Result, Rows, Session, Value};
+use crate::gate::TicketGuard;
+use crate::sql::session::{SqlClient, TransactionState};
+use crate::{Access, Result, Rows, Value};
 
-/// Where a session stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum SqliteSessionState {
-    Idle,
-    Reading,
-    Writing,
-    /// In a transaction that had an error.
-    Failed,
-}
-
-/// A session: a connection of its own.
-pub(super) struct SqliteSession<'a> {
+pub(super) struct SqliteClient<'a> {
     pub(super) statements: SqliteConnection,
+    pub(super) rights: SqliteRights,
     database: &'a SqliteDatabase,
-    state: SqliteSessionState,
-    /// Held while the transaction may write.
-    pass: Option<Pass<'a>>,
-    /// The number of sessions that the cache was last divided by.
+    pass: Option<TicketGuard<'a>>,
+    /// The sessions that the cache was last divided by.
     shared_by: usize,
 }
 
-impl<'a> SqliteSession<'a> {
-    /// A session on a connection that it alone has.
-    pub fn new(database: &'a SqliteDatabase, statements: SqliteConnection) -> Self {
-        Self { statements, database, state: SqliteSessionState::Idle, pass: None, shared_by: 0 }
+impl<'a> SqliteClient<'a> {
+    pub fn new(
+        database: &'a SqliteDatabase,
+        statements: SqliteConnection,
+        rights: SqliteRights,
+    ) -> Self {
+        Self { statements, rights, database, pass: None, shared_by: 0 }
     }
 
-    fn control(&mut self, which: usize) -> Result<()> {
-        let number = self.database.plans.len() + which;
+    fn run_control(&mut self, which: usize) -> Result<()> {
+        let number = self.database.statements.len() + which;
         self.statements.execute(number, &[]).map(|_| ())
     }
 
-    /// A connection's cache is its own, and a client's promised bytes are for all of them: each
-    /// takes an equal part, again whenever their number has changed.
+    /// Each connection has its own cache; the promised bytes are for all, so each takes an equal
+    /// part, again when their number changes.
     fn share_cache(&mut self) -> Result<()> {
         let sessions = self.database.sessions.load(Ordering::Relaxed);
         if self.shared_by != sessions {
-            let bytes = settings::CACHE.bytes(&self.database.terms) / sessions as u64;
-            set_cache(self.statements.borrow_owner(), bytes)?;
+            let bytes = settings::CACHE.cache_bytes(&self.database.terms) / sessions as u64;
+            self.rights.lift(|| set_cache(self.statements.borrow_owner(), bytes))?;
             self.shared_by = sessions;
         }
         Ok(())
     }
+}
 
-    /// Lets a statement in, with a pass of its own if it writes on its own.
-    fn admit(&mut self, plan: SqlitePlan) -> Result<Option<Pass<'a>>> {
-        let writes = !matches!(plan, SqlitePlan::Read { .. });
-        match self.state {
-            SqliteSessionState::Idle => {
-                self.share_cache()?;
-                Ok(writes.then(|| self.database.gate.enter()))
-            }
-            SqliteSessionState::Reading if writes => {
-                Err(Error::Usage("a write in a reading transaction".into()))
-            }
-            SqliteSessionState::Failed => Err(Error::Usage("a statement after an error".into())),
-            SqliteSessionState::Reading | SqliteSessionState::Writing => Ok(None),
+impl SqlClient for SqliteClient<'_> {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        self.share_cache()?;
+        if access == Access::Read {
+            return self.run_control(BEGIN_READ);
         }
+        let pass = self.database.gate.wait_in_line();
+        self.run_control(BEGIN_WRITE)?;
+        self.pass = Some(pass);
+        Ok(())
     }
 
-    fn try_run(&mut self, number: usize, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
-        let Some(plan) = self.database.plans.get(number).copied() else {
-            return Err(Error::Usage(format!("there is no statement {number}")));
-        };
-        self.database.stored[number].fits(parameters)?;
-        let _pass = self.admit(plan)?;
+    fn run(
+        &mut self,
+        state: TransactionState,
+        number: usize,
+        parameters: &[Value<'_>],
+        rows: &mut Rows,
+    ) -> Result<u64> {
+        let database = self.database;
+        let plan = *database.statements.find_plan(number)?;
+        database.statements.check_parameters(number, parameters)?;
+        let writes = plan.writes();
+        state.check_statement(writes)?;
+        let alone = state == TransactionState::Idle;
+        if alone {
+            self.share_cache()?;
+        }
+        let parameters = &*database.statements.round_parameters(number, parameters);
+        let _pass = (alone && writes).then(|| database.gate.wait_in_line());
         match plan {
             SqlitePlan::Read { width } => {
                 rows.reset(width);
@@ -95,81 +97,42 @@ impl<'a> SqliteSession<'a> {
                 rows.reset(0);
                 self.statements.execute(number, parameters)
             }
+            SqlitePlan::Written { .. } => self.statements.run_written(number, parameters, rows),
         }
     }
-}
 
-impl Session for SqliteSession<'_> {
-    fn begin(&mut self, access: Access) -> Result<()> {
-        if self.state != SqliteSessionState::Idle {
-            self.state = SqliteSessionState::Failed;
-            return Err(Error::Usage("begin inside a transaction".into()));
-        }
-        self.share_cache()?;
-        match access {
-            Access::Read => {
-                self.control(BEGIN_READ)?;
-                self.state = SqliteSessionState::Reading;
-            }
-            Access::Write => {
-                let pass = self.database.gate.enter();
-                self.control(BEGIN_WRITE)?;
-                self.pass = Some(pass);
-                self.state = SqliteSessionState::Writing;
-            }
-        }
-        Ok(())
-    }
-
-    fn run(&mut self, statement: usize, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
-        let answer = self.try_run(statement, parameters, rows);
-        if answer.is_err() && self.state != SqliteSessionState::Idle {
-            self.state = SqliteSessionState::Failed;
-        }
-        answer
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        let done = match self.state {
-            SqliteSessionState::Idle => {
-                return Err(Error::Usage("commit outside a transaction".into()));
-            }
-            SqliteSessionState::Failed => Err(Error::Usage("commit after an error".into())),
-            SqliteSessionState::Reading | SqliteSessionState::Writing => self.control(COMMIT),
-        };
+    fn commit(&mut self, _: Access) -> Result<()> {
+        let done = self.run_control(COMMIT);
         if done.is_err() {
-            // Why the commit failed says more than what undoing it may add.
+            // Why the commit failed says more than an error of its undoing.
             let _ = self.rollback();
         }
-        self.state = SqliteSessionState::Idle;
         self.pass = None;
         done
     }
 
     fn rollback(&mut self) -> Result<()> {
-        // SQLite has rolled back by itself after some errors, a full disk for one.
+        // SQLite has rolled back by itself after some errors, such as a full disk.
         let done = match self.statements.borrow_owner().is_autocommit() {
             true => Ok(()),
-            false => self.control(ROLLBACK),
+            false => self.run_control(ROLLBACK),
         };
-        self.state = SqliteSessionState::Idle;
         self.pass = None;
         done
     }
 }
 
-impl Drop for SqliteSession<'_> {
+impl Drop for SqliteClient<'_> {
     fn drop(&mut self) {
         // Closing the connection undoes the transaction too, but the pass must outlast it.
         let _ = self.rollback();
-        let misses = misses(self.statements.borrow_owner()).unwrap_or(0);
+        let misses = count_misses(self.statements.borrow_owner()).unwrap_or(0);
         self.database.misses.fetch_add(misses, Ordering::Relaxed);
         self.database.sessions.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// How many pages a connection has not found in its cache; `None` where SQLite does not tell.
-fn misses(connection: &Connection) -> Option<u64> {
+fn count_misses(connection: &Connection) -> Option<u64> {
     let (mut count, mut most) = (0, 0);
     // SAFETY: the connection is open while it is borrowed, no other thread has it, and both integers
     // outlive the call.

@@ -4,12 +4,12 @@ use rusqlite::Connection;
 use rusqlite::types::{Null, ValueRef};
 use self_cell::self_cell;
 
-use crate::{Error, Result, Rows, Value};
+use crate::sql::session::SqlStatements;
+use crate::{Error, Result, Rows, SqlText, Value};
 
 type SqliteStatements<'connection> = Vec<rusqlite::Statement<'connection>>;
 
 self_cell!(
-    /// A connection and the statements that are prepared on it.
     pub(super) struct SqliteConnection {
         owner: Connection,
         #[not_covariant]
@@ -17,11 +17,34 @@ self_cell!(
     }
 );
 
-/// Prepares statements on a connection.
-pub(super) fn prepare(connection: Connection, texts: &[String]) -> Result<SqliteConnection> {
+pub(super) fn prepare_texts(connection: Connection, texts: &[String]) -> Result<SqliteConnection> {
     SqliteConnection::try_new(connection, |connection| {
         texts.iter().map(|text| Ok(connection.prepare(text)?)).collect()
     })
+}
+
+pub(super) fn prepare_statements<P>(
+    connection: Connection,
+    statements: &SqlStatements<P>,
+) -> Result<SqliteConnection> {
+    SqliteConnection::try_new(connection, |connection| {
+        statements.prepare_each(|text, written| prepare_statement(connection, text, written))
+    })
+}
+
+pub(super) fn prepare_statement<'connection>(
+    connection: &'connection Connection,
+    text: &str,
+    written: Option<&SqlText>,
+) -> Result<rusqlite::Statement<'connection>> {
+    let statement = connection.prepare(text)?;
+    if let Some(written) = written {
+        written.check_count(statement.parameter_count())?;
+        if !written.writes && !statement.readonly() {
+            return Err(Error::Usage("it writes, and is declared to read only".into()));
+        }
+    }
+    Ok(statement)
 }
 
 impl SqliteConnection {
@@ -30,6 +53,21 @@ impl SqliteConnection {
             bind(&mut statements[number], parameters)?;
             Ok(statements[number].raw_execute()? as u64)
         })
+    }
+
+    /// Runs what a user wrote: it answers with rows if it has columns.
+    pub fn run_written(
+        &mut self,
+        number: usize,
+        parameters: &[Value<'_>],
+        rows: &mut Rows,
+    ) -> Result<u64> {
+        let width = self.with_dependent(|_, statements| statements[number].column_count());
+        rows.reset(width);
+        match width {
+            0 => self.execute(number, parameters),
+            _ => self.query(number, parameters, width, rows),
+        }
     }
 
     pub fn query(
@@ -62,6 +100,7 @@ fn bind(statement: &mut rusqlite::Statement<'_>, parameters: &[Value<'_>]) -> Re
         match *parameter {
             Value::Null => statement.raw_bind_parameter(number, Null)?,
             Value::Int(int) => statement.raw_bind_parameter(number, int)?,
+            Value::Real(real) => statement.raw_bind_parameter(number, real.get())?,
             Value::Text(text) => statement.raw_bind_parameter(number, text)?,
         }
     }
@@ -72,9 +111,12 @@ fn value(cell: ValueRef<'_>) -> Result<Value<'_>> {
     match cell {
         ValueRef::Null => Ok(Value::Null),
         ValueRef::Integer(int) => Ok(Value::Int(int)),
-        ValueRef::Text(text) => Ok(Value::Text(std::str::from_utf8(text).map_err(Error::engine)?)),
-        ValueRef::Real(_) | ValueRef::Blob(_) => {
-            Err(Error::engine("SQLite answered with what is neither an integer nor text"))
+        ValueRef::Text(text) => {
+            Ok(Value::Text(std::str::from_utf8(text).map_err(Error::from_engine)?))
         }
+        ValueRef::Real(real) => Ok(Value::from(real)),
+        ValueRef::Blob(_) => Err(Error::from_engine(
+            "SQLite answered with a blob, which is neither a number nor text: cast it to text",
+        )),
     }
 }

@@ -7,6 +7,8 @@ use crate::schema::{Table, Type};
 use crate::statement::{AccessPath, TableRead};
 use crate::{Access, Rows};
 
+mod attacks;
+
 fn schema() -> Schema {
     let table = Table::new("rows")
         .generated_key("id")
@@ -18,13 +20,20 @@ fn schema() -> Schema {
 }
 
 fn open(folder: &FilePath, durability: Durability) -> SqliteDatabase {
-    let by_kind = Action::Read(TableRead::range(0, AccessPath::Index(0), 1, &[0, 2]));
+    let by_kind = Action::Read(TableRead::by_prefix(0, AccessPath::Index(0), 1, &[0, 2]));
     let statements = vec![
         Statement { name: "by kind".into(), action: by_kind },
         Statement { name: "insert".into(), action: Action::Insert { table: 0 } },
     ];
     let terms = OpenTerms { memory_bytes: Some(32 << 20), ..OpenTerms::new(durability) };
     SqliteDatabase::new(folder, &terms, &schema(), &statements).expect("open")
+}
+
+/// What a session's own statements may not ask.
+fn ask_pragma(session: &SqlSession<SqliteClient<'_>>, name: &str) -> i64 {
+    let connection = session.client.statements.borrow_owner();
+    let ask = || connection.pragma_query_value(None, name, |row| row.get(0));
+    session.client.rights.lift(ask).expect("a setting")
 }
 
 /// With statistics at hand SQLite would like to plan anew for each parameter; see [`connect`].
@@ -38,12 +47,12 @@ fn no_statement_is_prepared_again() {
         loader.row(&[Value::Int(id), Value::Int(kind), Value::Int(id)]).expect("a row");
     }
     loader.finish().expect("the load's end");
-    let mut client = database.client().expect("a session");
+    let mut client = database.open_client().expect("a session");
     let mut rows = Rows::new();
     for kind in 0..2000 {
         client.run(0, &[Value::Int(kind)], &mut rows).expect("a read");
     }
-    let (again, scanned) = client.statements.with_dependent(|_, statements| {
+    let (again, scanned) = client.client.statements.with_dependent(|_, statements| {
         let count = |which| statements[0].get_status(which);
         (count(StatementStatus::RePrepare), count(StatementStatus::FullscanStep))
     });
@@ -55,14 +64,13 @@ fn each_durability_is_the_setting_that_is_told() {
     for (durability, setting) in Durability::ALL.into_iter().zip([0, 1, 2]) {
         let folder = tempfile::tempdir().expect("a folder");
         let database = open(folder.path(), durability);
-        let client = database.client().expect("a session");
+        let client = database.open_client().expect("a session");
         let told = Sqlite.about().promises.map(|promise| promise.settings.expect("settings"));
         assert!(
-            told[setting as usize].contains(&format!("synchronous={}", database.synchronous()))
+            told[setting as usize]
+                .contains(&format!("synchronous={}", database.synchronous_level()))
         );
-        let connection = client.statements.borrow_owner();
-        let ask = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
-        assert_eq!(ask("synchronous").expect("a setting"), setting);
+        assert_eq!(ask_pragma(&client, "synchronous"), setting);
         assert_eq!(database.checkpoints.is_some(), durability == Durability::Relaxed);
     }
 }
@@ -71,14 +79,12 @@ fn each_durability_is_the_setting_that_is_told() {
 fn sessions_share_the_cache() {
     let folder = tempfile::tempdir().expect("a folder");
     let database = open(folder.path(), Durability::None);
-    let mut first = database.client().expect("a session");
-    let second = database.client().expect("a session");
-    let size = |client: &mut SqliteSession<'_>| {
+    let mut first = database.open_client().expect("a session");
+    let second = database.open_client().expect("a session");
+    let size = |client: &mut SqlSession<SqliteClient<'_>>| {
         client.begin(Access::Read).expect("begin");
         client.commit().expect("commit");
-        let connection = client.statements.borrow_owner();
-        let size = connection.pragma_query_value(None, "cache_size", |row| row.get::<_, i64>(0));
-        size.expect("a size")
+        ask_pragma(client, "cache_size")
     };
     assert_eq!(size(&mut first), -4 * 1024, "KiB, half of it");
     drop(second);
@@ -100,7 +106,7 @@ fn pages_that_a_session_has_to_fetch_are_counted_when_it_ends() {
     assert_eq!(database.cache_misses(), [MISSES]);
     assert_eq!(counted(), 0);
     let read = |kinds: &[i64]| {
-        let (mut client, mut rows) = (database.client().expect("a session"), Rows::new());
+        let (mut client, mut rows) = (database.open_client().expect("a session"), Rows::new());
         client.begin(Access::Read).expect("begin");
         for kind in kinds {
             assert_eq!(client.run(0, &[(*kind).into()], &mut rows).expect("a read"), 1);
@@ -122,7 +128,8 @@ fn the_log_tells_what_was_written_back() {
     let dir = tempfile::tempdir().unwrap();
     let terms = OpenTerms::new(Durability::Strict);
     let database = SqliteDatabase::new(dir.path(), &terms, &schema(), &[]).unwrap();
-    let counters = || -> Vec<u64> { database.log.counters().into_iter().map(|it| it.1).collect() };
+    let counters =
+        || -> Vec<u64> { database.log.read_counters().into_iter().map(|it| it.1).collect() };
     let keeper = database.keeper.lock().unwrap();
     keeper.execute_batch("CREATE TABLE owed (text)").unwrap();
     let before = counters();
@@ -144,7 +151,7 @@ fn the_log_tells_what_was_written_back() {
 fn a_checkpoint_a_second_moves_the_log_into_the_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let database = open(folder.path(), Durability::Relaxed);
-    let mut client = database.client().expect("a session");
+    let mut client = database.open_client().expect("a session");
     let before = std::fs::metadata(folder.path().join(FILE)).expect("a file").len();
     let mut rows = Rows::new();
     client.begin(Access::Write).expect("begin");
@@ -164,14 +171,14 @@ fn a_drain_waits_for_a_checkpoint_that_is_under_way() {
     let stop = std::sync::atomic::AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
-            let other = connect(&folder.path().join(FILE), "FULL").expect("a connection");
+            let other = open_connection(&folder.path().join(FILE), "FULL").expect("a connection");
             while !stop.load(Ordering::Relaxed) {
                 let checkpoint = "PRAGMA wal_checkpoint(PASSIVE)";
                 other.query_row(checkpoint, [], |_| Ok(())).expect("a checkpoint");
             }
         });
         let drained = (0..30).try_for_each(|number| {
-            let mut client = database.client()?;
+            let mut client = database.open_client()?;
             let mut rows = Rows::new();
             client.begin(Access::Write)?;
             for _ in 0..300 {

@@ -1,9 +1,9 @@
-//! A client of Tarantool's binary protocol that blocks: one write and one read a request.
+//! A blocking client of Tarantool's binary protocol: one write and one read a request.
 //!
-//! The protocol: tarantool.io/en/doc/2.6/dev_guide/internals/box_protocol. A server greets with 128 bytes, the
-//! second half of which is a salt; then packets go both ways, each a length, a header and a body in
-//! MessagePack. A request begins with bytes that are the same each time ([`Request`]): they are built once,
-//! and its length and number are patched in.
+//! The protocol: tarantool.io/en/doc/2.6/dev_guide/internals/box_protocol. A server greets with 128
+//! bytes, the second half of which is a salt; then packets go both ways, each a length, a header
+//! and a body in MessagePack. A request begins with bytes that are always the same ([`RequestPrefix`]):
+//! they are built once, and its length and number are patched in.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -15,10 +15,9 @@ use rmp::decode;
 use sha1::{Digest, Sha1};
 
 use super::failure::{Result, TarantoolFailure};
-use super::pack::{Unpack, put_array, put_int, put_text};
+use super::pack::{MessagePackReader, put_array, put_int, put_text};
 use crate::socket::{Inbox, send_all};
 
-/// The kinds of requests, and the keys of bodies, as the protocol numbers them.
 const SELECT: u8 = 0x01;
 const AUTHENTICATE: u8 = 0x07;
 const CALL: u8 = 0x0a;
@@ -33,28 +32,27 @@ const FUNCTION: u8 = 0x22;
 const USER: u8 = 0x23;
 const DATA: u64 = 0x30;
 const ERROR: u64 = 0x31;
-/// The key of a header that has the number of the request that is answered.
+/// The header key of the answered request's number.
 const NUMBER: u64 = 0x01;
-/// The key of a header that has the kind of an answer: 0, or this and the number of an error.
+/// The header key of an answer's kind: 0, or this and the number of an error.
 const KIND: u64 = 0x00;
 const FAILED: u64 = 0x8000;
 
-/// Where a request has its length, after the byte that says that it is one of four bytes, and its number.
+/// The place of a request's length, after the byte that marks it as one of four bytes, and of its
+/// number.
 const LENGTH_AT: usize = 1;
 const NUMBER_AT: usize = 10;
-/// The bytes of a length, and the byte it begins with.
 const PREFIX: usize = 5;
 const FOUR_BYTES: u8 = 0xce;
 
-/// The greeting: two lines of this length. The first begins with the server's name, the second with the salt.
+/// The greeting is two lines of this length. The first begins with the server's name, the second
+/// with the salt.
 const LINE: usize = 64;
 pub(super) const GREETING: usize = 2 * LINE;
 pub(super) const NAME: &[u8] = b"Tarantool ";
 const SALT: usize = 44;
-/// The bytes of a salt and of a hash that count.
 const SCRAMBLE: usize = 20;
 
-/// The beginning of a request, ready to be sent with arguments behind it.
 #[derive(Clone, Debug)]
 pub(super) struct RequestPrefix(Vec<u8>);
 
@@ -66,7 +64,7 @@ impl RequestPrefix {
         Self(bytes)
     }
 
-    /// Calls a stored function. The arguments that follow are an array.
+    /// Calls a stored function. An array of arguments follows.
     pub fn call(function: &str) -> Self {
         let mut request = Self::new(CALL, 2);
         request.0.push(FUNCTION);
@@ -75,7 +73,7 @@ impl RequestPrefix {
         request
     }
 
-    /// Finds the tuple of a whole primary key. The key that follows is an array.
+    /// Finds the tuple of a whole primary key. The key follows as an array.
     pub fn find(space: u32) -> Self {
         let mut request = Self::new(SELECT, 6);
         for (key, value) in [(SPACE, space), (INDEX, 0), (LIMIT, 1), (OFFSET, 0), (ITERATOR, 0)] {
@@ -98,59 +96,57 @@ impl RequestPrefix {
     }
 }
 
-/// A connection.
 #[derive(Debug)]
 pub(super) struct TarantoolConnection {
     stream: UnixStream,
-    /// The number of the last request.
     number: u64,
     out: Vec<u8>,
-    /// The answer that came last, and what may have come after it.
     inbox: Inbox,
-    /// Answers to come that nobody waits for.
+    /// Answers that no caller waits for.
     unawaited: u32,
 }
 
 impl TarantoolConnection {
-    /// Connects as this user by chap-sha1, so that the password does not travel.
+    /// Logs in by chap-sha1, so that the password does not travel.
     pub fn connect(socket: &Path, user: &str, password: &str) -> Result<Self> {
         let mut stream = UnixStream::connect(socket)?;
         let mut greeting = [0; GREETING];
         stream.read_exact(&mut greeting)?;
-        let scramble = scramble(&greeting, password)?;
+        let scramble = scramble_password(&greeting, password)?;
         let (out, inbox) = (Vec::new(), Inbox::new());
         let mut client = Self { stream, number: 0, out, inbox, unawaited: 0 };
         client.ask(&RequestPrefix::authenticate(user, &scramble), |_| ())?;
         Ok(client)
     }
 
-    /// Sends a request with these arguments, and waits for its answer: what the server gives back, an array.
     pub fn ask(
         &mut self,
         request: &RequestPrefix,
         put: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<Unpack<'_>> {
-        self.send(request, put)?;
+    ) -> Result<MessagePackReader<'_>> {
+        self.send_request(request, put)?;
         while self.unawaited > 0 {
             let number = self.number - u64::from(self.unawaited);
             self.unawaited -= 1;
-            match self.receive(number) {
-                // Nobody wants to know.
+            match self.receive_answer(number) {
                 Ok(_) | Err(TarantoolFailure::Refused { .. }) => {}
                 Err(failure) => return Err(failure),
             }
         }
-        self.receive(self.number)
+        self.receive_answer(self.number)
     }
 
-    /// Sends a request whose answer nobody waits for.
     pub fn tell(&mut self, request: &RequestPrefix, put: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
-        self.send(request, put)?;
+        self.send_request(request, put)?;
         self.unawaited += 1;
         Ok(())
     }
 
-    fn send(&mut self, request: &RequestPrefix, put: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+    fn send_request(
+        &mut self,
+        request: &RequestPrefix,
+        put: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<()> {
         self.number += 1;
         let out = &mut self.out;
         out.clear();
@@ -164,22 +160,22 @@ impl TarantoolConnection {
         Ok(send_all(&self.stream, out)?)
     }
 
-    /// The answer to the request of this number, which has to be the next that comes.
-    fn receive(&mut self, number: u64) -> Result<Unpack<'_>> {
-        self.inbox.fill(&self.stream, PREFIX)?;
-        let mut length = self.inbox.held();
+    /// It has to be the next answer.
+    fn receive_answer(&mut self, number: u64) -> Result<MessagePackReader<'_>> {
+        self.inbox.fill_up_to(&self.stream, PREFIX)?;
+        let mut length = self.inbox.unused_bytes();
         let length: usize =
             decode::read_int(&mut length).map_err(|_| TarantoolFailure::Garbled("its length"))?;
         // A server always writes lengths of four bytes.
-        self.inbox.cut(0, PREFIX);
-        self.inbox.fill(&self.stream, length)?;
-        let packet = self.inbox.take(length);
-        answer(self.inbox.taken(packet), number)
+        self.inbox.remove_bytes(0, PREFIX);
+        self.inbox.fill_up_to(&self.stream, length)?;
+        let packet = self.inbox.use_up(length);
+        parse_answer(self.inbox.used_bytes(packet), number)
     }
 }
 
-/// What proves that a client knows the password: sha1(password) xor sha1(salt, sha1(sha1(password))).
-fn scramble(greeting: &[u8; GREETING], password: &str) -> Result<[u8; SCRAMBLE]> {
+/// The proof that a client knows the password: sha1(password) xor sha1(salt, sha1(sha1(password))).
+fn scramble_password(greeting: &[u8; GREETING], password: &str) -> Result<[u8; SCRAMBLE]> {
     if !greeting.starts_with(NAME) {
         return Err(TarantoolFailure::Garbled("it does not greet as Tarantool does"));
     }
@@ -191,31 +187,30 @@ fn scramble(greeting: &[u8; GREETING], password: &str) -> Result<[u8; SCRAMBLE]>
     Ok(std::array::from_fn(|at| once[at] ^ mixed[at]))
 }
 
-/// The data of an answer to the request of this number, or what the server says is wrong.
-fn answer(packet: &[u8], number: u64) -> Result<Unpack<'_>> {
-    let mut rest = Unpack(packet);
+fn parse_answer(packet: &[u8], number: u64) -> Result<MessagePackReader<'_>> {
+    let mut rest = MessagePackReader(packet);
     let (mut kind, mut answered) = (0, number);
-    for _ in 0..rest.map()? {
-        match rest.int()? {
-            KIND => kind = rest.int()?,
-            NUMBER => answered = rest.int()?,
-            _ => rest.skip()?,
+    for _ in 0..rest.take_map()? {
+        match rest.take_int()? {
+            KIND => kind = rest.take_int()?,
+            NUMBER => answered = rest.take_int()?,
+            _ => rest.skip_value()?,
         }
     }
     if answered != number {
         return Err(TarantoolFailure::Garbled("it is another request's"));
     }
     let mut message = String::new();
-    let mut data = Unpack(&[0x90]);
-    let parts = if rest.0.is_empty() { 0 } else { rest.map()? };
+    let mut data = MessagePackReader(&[0x90]);
+    let parts = if rest.0.is_empty() { 0 } else { rest.take_map()? };
     for _ in 0..parts {
-        match rest.int()? {
+        match rest.take_int()? {
             DATA => {
-                data = Unpack(rest.0);
-                rest.skip()?;
+                data = MessagePackReader(rest.0);
+                rest.skip_value()?;
             }
-            ERROR => message = String::from_utf8_lossy(rest.text()?).into_owned(),
-            _ => rest.skip()?,
+            ERROR => message = String::from_utf8_lossy(rest.take_text()?).into_owned(),
+            _ => rest.skip_value()?,
         }
     }
     if kind & FAILED != 0 {

@@ -1,4 +1,4 @@
-//! A running server, as the key-value layer has it.
+//! A running server, as the key-value layer uses it.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::storage::TarantoolStorage;
 use super::store::{COUNTERS, PASSWORD, TarantoolStore, USER};
 use super::transaction::{TarantoolTransaction, Use};
 use crate::external::password::Secret;
-use crate::{DatabaseAddress, Debt, Listens, Result, ServerAddress, files, kv};
+use crate::{DatabaseAddress, Debt, ListenAddress, Result, ServerAddress, files, kv};
 
 impl kv::KeyValueStore for TarantoolStore {
     type Read<'s> = TarantoolTransaction<'s>;
@@ -20,7 +20,7 @@ impl kv::KeyValueStore for TarantoolStore {
         TarantoolTransaction::begin(self, Use::Read)
     }
 
-    fn find(&self) -> Result<TarantoolTransaction<'_>> {
+    fn read_one(&self) -> Result<TarantoolTransaction<'_>> {
         TarantoolTransaction::begin(self, Use::Find)
     }
 
@@ -28,26 +28,26 @@ impl kv::KeyValueStore for TarantoolStore {
         TarantoolTransaction::begin(self, Use::Write)
     }
 
-    fn bulk(&self) -> Result<TarantoolBulkWriter<'_>> {
+    fn bulk_load(&self) -> Result<TarantoolBulkWriter<'_>> {
         TarantoolBulkWriter::begin(self)
     }
 
     fn drain(&self) -> Result<()> {
-        self.call("bakeoff_drain", |out| put_array(out, 0))?;
-        // It syncs its files, and not the folders that have their names.
+        self.call_function("bakeoff_drain", |out| put_array(out, 0))?;
+        // Tarantool syncs its files, but not the folders with their names.
         files::sync_all(&self.data)
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        // A server that has gone counts nothing any more; whoever uses it next says so.
-        let now = self.counts("bakeoff_counters").and_then(|now| now.numbers());
+        // A server that is gone counts nothing; its next caller reports that.
+        let now = self.ask_counts("bakeoff_counters").and_then(|now| now.to_numbers());
         let now: [u64; COUNTERS.len()] = now.unwrap_or(self.before);
         let since = now.iter().zip(self.before).map(|(now, before)| now.saturating_sub(before));
         COUNTERS.into_iter().zip(since).collect()
     }
 
     fn debt(&self) -> Result<Option<Debt>> {
-        self.since.debt(&self.counts(debt::FUNCTION)?).map(Some)
+        self.since.measure_debt(&self.ask_counts(debt::FUNCTION)?).map(Some)
     }
 
     fn writes_back(&self) -> &'static [&'static str] {
@@ -63,7 +63,7 @@ impl kv::KeyValueStore for TarantoolStore {
 
     fn address(&self, _: &Path) -> DatabaseAddress {
         DatabaseAddress::Server(ServerAddress {
-            listens: Listens::Socket(self.server.socket().into()),
+            listens: ListenAddress::Socket(self.server.socket().into()),
             user: USER.into(),
             password: Some(Secret::new(PASSWORD)),
             database: self.storage.engine().into(),

@@ -5,25 +5,22 @@ use super::pack::{put_array, put_int, put_text};
 use super::store::TarantoolStore;
 use crate::{Result, kv};
 
-/// How many tuples, and about how many bytes, go to the server at a time.
+/// Tuples, and about how many bytes, per call.
 const TUPLES: usize = 1000;
 const BYTES: usize = 1 << 20;
 
-/// A bulk load.
 pub(super) struct TarantoolBulkWriter<'s> {
     store: &'s TarantoolStore,
     client: TarantoolConnection,
     call: RequestPrefix,
     space: usize,
-    /// Tuples that wait, packed, and how many there are.
     tuples: Vec<u8>,
     count: usize,
-    /// Spaces that have got some: they are emptied when the load is given up.
+    /// Spaces with tuples: they are emptied if the load is given up.
     filled: Vec<usize>,
 }
 
 impl<'s> TarantoolBulkWriter<'s> {
-    /// Begins one, on a connection that nobody else has.
     pub fn begin(store: &'s TarantoolStore) -> Result<Self> {
         Ok(Self {
             store,
@@ -50,7 +47,7 @@ impl<'s> TarantoolBulkWriter<'s> {
             put_array(out, count);
             out.extend_from_slice(tuples);
         });
-        answer.map(drop).map_err(|failure| self.store.error(failure))?;
+        answer.map(drop).map_err(|failure| self.store.to_error(failure))?;
         self.tuples.clear();
         self.count = 0;
         Ok(())
@@ -81,8 +78,7 @@ impl Drop for TarantoolBulkWriter<'_> {
     fn drop(&mut self) {
         for space in std::mem::take(&mut self.filled) {
             let id = self.store.id(space);
-            // A server that is gone has nobody to empty anything for.
-            let _ = self.store.call("bakeoff_empty", |out| {
+            let _ = self.store.call_function("bakeoff_empty", |out| {
                 put_array(out, 1);
                 put_int(out, id.into());
             });

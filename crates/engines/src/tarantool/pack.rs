@@ -4,73 +4,64 @@ use rmp::{decode, encode};
 
 use super::failure::{Result, TarantoolFailure};
 
-/// Adds the beginning of an array of so many values.
 pub(super) fn put_array(bytes: &mut Vec<u8>, length: usize) {
     let length = u32::try_from(length).expect("a request of fewer than 2^32 values");
     encode::write_array_len(bytes, length).expect("room in memory");
 }
 
-/// Adds a number.
 pub(super) fn put_int(bytes: &mut Vec<u8>, value: i64) {
     encode::write_sint(bytes, value).expect("room in memory");
 }
 
-/// Adds a string, which need not be text: Tarantool doesn't ask.
+/// It need not be text: Tarantool doesn't check.
 pub(super) fn put_text(bytes: &mut Vec<u8>, text: &[u8]) {
     let length = u32::try_from(text.len()).expect("a text of less than 4 GiB");
     encode::write_str_len(bytes, length).expect("room in memory");
     bytes.extend_from_slice(text);
 }
 
-/// Values of MessagePack that are taken off one after another.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Unpack<'a>(pub &'a [u8]);
+pub(super) struct MessagePackReader<'a>(pub &'a [u8]);
 
-impl<'a> Unpack<'a> {
-    /// The length of an array, whose values follow.
-    pub fn array(&mut self) -> Result<usize> {
+impl<'a> MessagePackReader<'a> {
+    pub fn take_array(&mut self) -> Result<usize> {
         let length = decode::read_array_len(&mut self.0);
         length
             .map(|it| it as usize)
             .map_err(|_| TarantoolFailure::Garbled("no array where one should be"))
     }
 
-    /// The length of a map, whose keys and values follow.
-    pub fn map(&mut self) -> Result<usize> {
+    pub fn take_map(&mut self) -> Result<usize> {
         let length = decode::read_map_len(&mut self.0);
         length
             .map(|it| it as usize)
             .map_err(|_| TarantoolFailure::Garbled("no map where one should be"))
     }
 
-    /// A whole number that is not below 0.
-    pub fn int(&mut self) -> Result<u64> {
+    pub fn take_int(&mut self) -> Result<u64> {
         decode::read_int(&mut self.0)
             .map_err(|_| TarantoolFailure::Garbled("no number where one should be"))
     }
 
-    /// Whether something is so.
-    pub fn truth(&mut self) -> Result<bool> {
+    pub fn take_bool(&mut self) -> Result<bool> {
         decode::read_bool(&mut self.0)
             .map_err(|_| TarantoolFailure::Garbled("no truth where one should be"))
     }
 
-    /// A string, which need not be text.
-    pub fn text(&mut self) -> Result<&'a [u8]> {
+    pub fn take_text(&mut self) -> Result<&'a [u8]> {
         let failure = TarantoolFailure::Garbled("no string where one should be");
         let Ok(length) = decode::read_str_len(&mut self.0) else { return Err(failure) };
-        self.take(length as usize)
+        self.take_bytes(length as usize)
     }
 
-    fn take(&mut self, length: usize) -> Result<&'a [u8]> {
+    fn take_bytes(&mut self, length: usize) -> Result<&'a [u8]> {
         let (taken, rest) =
             self.0.split_at_checked(length).ok_or(TarantoolFailure::Garbled("it is cut short"))?;
         self.0 = rest;
         Ok(taken)
     }
 
-    /// Takes off a value of any kind.
-    pub fn skip(&mut self) -> Result<()> {
+    pub fn skip_value(&mut self) -> Result<()> {
         use rmp::Marker::*;
         let mut left = 1_usize;
         while left > 0 {
@@ -78,7 +69,10 @@ impl<'a> Unpack<'a> {
             let marker = decode::read_marker(&mut self.0)
                 .map_err(|_| TarantoolFailure::Garbled("its end"))?;
             let mut size = |bytes: usize| -> Result<usize> {
-                Ok(self.take(bytes)?.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte)))
+                Ok(self
+                    .take_bytes(bytes)?
+                    .iter()
+                    .fold(0, |sum, byte| sum << 8 | usize::from(*byte)))
             };
             let bytes = match marker {
                 FixPos(_) | FixNeg(_) | Null | Reserved | True | False => 0,
@@ -122,7 +116,7 @@ impl<'a> Unpack<'a> {
                     0
                 }
             };
-            self.take(bytes)?;
+            self.take_bytes(bytes)?;
         }
         Ok(())
     }

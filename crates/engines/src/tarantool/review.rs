@@ -1,6 +1,6 @@
 //! The review of Tarantool's settings (`box.cfg`): 2.6.
 
-use bakeoff_servers::{Review, TrustReason};
+use crate::servers::{Review, TrustReason};
 
 pub(super) static REVIEW: Review = Review {
     prefixes: &[],

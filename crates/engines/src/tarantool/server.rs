@@ -6,38 +6,34 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use bakeoff_servers::{Launch, Review, ServerPlaces, ServerProduct, ServerProgram, Signal};
+use crate::servers::{Launch, Review, ServerPlaces, ServerProduct, ServerProgram, Signal};
 
 use super::client::{GREETING, NAME};
 use super::review::REVIEW;
 use super::storage::TarantoolStorage;
 
-/// What it runs, one script: the functions that sessions call, and its configuration.
 const SCRIPT: &str = concat!(
     include_str!("spaces.lua"),
     include_str!("memtx.lua"),
     include_str!("vinyl.lua"),
     include_str!("server.lua"),
 );
-/// How long one look at the socket may take.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The server that is found where one is usually put, with its tables in either storage.
 pub(super) static MEMTX: ServerProgram =
-    ServerProgram::usual(&TarantoolServer(TarantoolStorage::Memtx));
+    ServerProgram::from_kind(&TarantoolServer(TarantoolStorage::Memtx));
 pub(super) static VINYL: ServerProgram =
-    ServerProgram::usual(&TarantoolServer(TarantoolStorage::Vinyl));
+    ServerProgram::from_kind(&TarantoolServer(TarantoolStorage::Vinyl));
 
-/// The kind of server that Tarantool is.
 #[derive(Debug)]
 struct TarantoolServer(TarantoolStorage);
 
-/// Adds the script, and what it is to do. Tarantool goes on after an expression only where it has a file, too.
+/// Tarantool goes on after an expression only if it has a file, too.
 fn run(command: &mut Command, task: &str) {
     command.args(["-e", SCRIPT, "/dev/null", task]);
 }
 
-fn give(command: &mut Command, settings: &[(String, String)]) {
+fn give_settings(command: &mut Command, settings: &[(String, String)]) {
     command.args(settings.iter().map(|(name, value)| format!("{name}={value}")));
 }
 
@@ -54,12 +50,11 @@ impl ServerProduct for TarantoolServer {
         "tarantool"
     }
 
-    /// It initialises a folder itself.
     fn executables(&self) -> [&'static str; 2] {
         ["tarantool", "tarantool"]
     }
 
-    fn folders(&self) -> &'static [&'static str] {
+    fn usual_folders(&self) -> &'static [&'static str] {
         &["/usr/bin", "/usr/local/bin"]
     }
 
@@ -67,19 +62,19 @@ impl ServerProduct for TarantoolServer {
         &["bin", ""]
     }
 
-    fn oldest(&self) -> (u32, u32) {
+    fn oldest_version(&self) -> (u32, u32) {
         (2, 6)
     }
 
-    fn socket(&self) -> &'static str {
+    fn socket_name(&self) -> &'static str {
         "tarantool.sock"
     }
 
-    fn separator(&self) -> Option<char> {
+    fn path_separator(&self) -> Option<char> {
         None
     }
 
-    fn stale(&self, places: &ServerPlaces) -> Vec<PathBuf> {
+    fn stale_files(&self, places: &ServerPlaces) -> Vec<PathBuf> {
         vec![places.socket.clone()]
     }
 
@@ -87,11 +82,11 @@ impl ServerProduct for TarantoolServer {
         &REVIEW
     }
 
-    fn complaints(&self) -> &'static [&'static str] {
+    fn complaint_marks(&self) -> &'static [&'static str] {
         &[" E> ", "F> "]
     }
 
-    /// With no setting: none of them counts for what an empty database has.
+    /// No setting counts for an empty database.
     fn initialise(&self, command: &mut Command, _: &ServerPlaces, data: &Path, _: &Launch) {
         run(command, "initialise");
         command.arg(data);
@@ -100,25 +95,25 @@ impl ServerProduct for TarantoolServer {
     fn serve(&self, command: &mut Command, places: &ServerPlaces, launch: &Launch) {
         run(command, "serve");
         command.arg(&places.data).arg(&places.socket).arg(self.0.engine());
-        give(command, &launch.settings);
+        give_settings(command, &launch.settings);
     }
 
     fn try_settings(&self, command: &mut Command, settings: &[(String, String)]) {
         run(command, "try");
-        give(command, settings);
+        give_settings(command, settings);
     }
 
-    fn stop(&self) -> Signal {
+    fn stop_signal(&self) -> Signal {
         Signal::TERM
     }
 
-    /// The script has it listen once it has recovered; it greets whoever comes.
+    /// The script has it listen once it has recovered; it greets every client.
     fn answers(&self, places: &ServerPlaces) -> bool {
-        greeting(&places.socket).is_ok_and(|greeting| greeting.starts_with(NAME))
+        read_greeting(&places.socket).is_ok_and(|greeting| greeting.starts_with(NAME))
     }
 }
 
-fn greeting(socket: &Path) -> io::Result<[u8; GREETING]> {
+fn read_greeting(socket: &Path) -> io::Result<[u8; GREETING]> {
     let mut stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(LOOK))?;
     let mut greeting = [0; GREETING];

@@ -1,22 +1,18 @@
-//! Where Tarantool has its tables, and what each durability level is there.
+//! Tarantool's two ways to store tables, and what each durability level means there.
 
-use bakeoff_factor::{DEFAULT, Declared};
+use crate::{DEFAULT, Declared};
 
 use crate::options::{EngineOption, EngineOptions};
 use crate::served::PATH;
 use crate::{Durability, PaymentSignature, Promise};
 
-/// Where the tables are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TarantoolStorage {
-    /// In memory, with a log and snapshots.
     Memtx,
-    /// In log-structured merge trees.
     Vinyl,
 }
 
 impl TarantoolStorage {
-    /// Tarantool's name for it.
     pub fn engine(self) -> &'static str {
         match self {
             Self::Memtx => "memtx",
@@ -24,7 +20,6 @@ impl TarantoolStorage {
         }
     }
 
-    /// One line on a private server with it.
     pub fn summary(self) -> &'static str {
         match self {
             Self::Memtx => {
@@ -34,7 +29,6 @@ impl TarantoolStorage {
         }
     }
 
-    /// The options that it has in a level.
     pub fn options(self) -> Vec<EngineOption> {
         match self {
             Self::Memtx => vec![SNAPSHOT_AT_START, MEMTX_WAL_MODE, PATH],
@@ -42,7 +36,6 @@ impl TarantoolStorage {
         }
     }
 
-    /// What shows in its files that it pays a debt.
     pub fn signatures(self) -> &'static [PaymentSignature] {
         match self {
             Self::Memtx => &MEMTX_SIGNATURES,
@@ -51,32 +44,27 @@ impl TarantoolStorage {
     }
 }
 
-/// A storage, and the log that a level has it write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LoggedStorage {
-    /// Where the tables are.
     pub storage: TarantoolStorage,
-    /// Whether the level's option says `wal_mode=write`.
+    /// Whether the level has `wal_mode=write`.
     pub writes: bool,
-    /// Whether the log is begun anew at the start, by `snapshot_at_start=yes`.
+    /// Whether the level has `snapshot_at_start=yes`: the log begins anew.
     pub anew: bool,
 }
 
 impl LoggedStorage {
-    /// The storage as it comes.
-    pub const fn usual(storage: TarantoolStorage) -> Self {
+    pub const fn from_storage(storage: TarantoolStorage) -> Self {
         Self { storage, writes: false, anew: false }
     }
 
-    /// The same under the options of a level, and the others of these.
-    pub fn with(self, options: &EngineOptions) -> (Self, EngineOptions) {
+    pub fn with_options(self, options: &EngineOptions) -> (Self, EngineOptions) {
         let mut others = options.clone();
         let writes = others.remove(MEMTX_WAL_MODE.factor.name).is_some();
         let anew = others.get(SNAPSHOT).is_some_and(|it| it == "yes");
         (Self { writes, anew, ..self }, others)
     }
 
-    /// The setting `wal_mode` of a durability level.
     pub fn wal_mode(self, durability: Durability) -> &'static str {
         match (durability, self.storage, self.writes) {
             (Durability::None, TarantoolStorage::Memtx, false) => "none",
@@ -85,19 +73,17 @@ impl LoggedStorage {
         }
     }
 
-    /// Whether a durability level goes without a log, so that what is in no snapshot is in the server's
-    /// memory alone.
+    /// Whether the level has no log: what is in no snapshot is only in the server's memory.
     pub fn is_without_log(self, durability: Durability) -> bool {
         self.wal_mode(durability) == "none"
     }
 
-    /// The level at which data are loaded: one with a log. A server that is stopped in order leaves an empty
-    /// log for the next start, and one without a log leaves none; whether commits are synced depends on that.
+    /// A level with a log: a server that is stopped in order leaves an empty log for the next
+    /// start, without a log it leaves none, and whether commits are synced depends on that.
     pub fn loads_at(self) -> Option<Durability> {
         self.is_without_log(Durability::None).then_some(Durability::Strict)
     }
 
-    /// How it gives each durability level.
     pub fn promises(self) -> [Promise; 3] {
         let weakest = match (self.storage, self.writes) {
             (TarantoolStorage::Memtx, false) => WITHOUT_LOG,
@@ -135,7 +121,7 @@ const VINYL_WRITTEN: Promise = Promise::new(
              the system; vinyl refuses to write without a log \
              (tarantool.io/en/doc/2.6/reference/configuration/#cfg-binary-logging-snapshots-wal-mode)",
 )
-.remarked(
+.with_remark(
     "vinyl refuses to write without a log, so the log is written at each commit, and never synced \
              (wal_mode=write)",
 );
@@ -153,7 +139,7 @@ const STRICT: Promise = Promise::new(
     "answers a commit when its log is synced \
              (tarantool.io/en/doc/2.6/reference/configuration/#cfg-binary-logging-snapshots-wal-mode)",
 )
-.remarked(
+.with_remark(
     "as it comes, Tarantool 2.6 syncs no commit from an orderly restart until its log turns, so it does less \
              than others do at strict; add the option snapshot_at_start=yes to compare it with them",
 );
@@ -171,7 +157,6 @@ const NEVER_SYNCED: Promise = Promise::lacking(
     "wal_mode=write never syncs the log while it writes it; leave the option out for wal_mode=fsync",
 );
 
-/// Begins the log anew before clients come.
 const SNAPSHOT_AT_START: EngineOption = EngineOption {
     factor: &Declared {
         name: SNAPSHOT,
@@ -179,7 +164,7 @@ const SNAPSHOT_AT_START: EngineOption = EngineOption {
                   2.6 never syncs the log that an orderly stop has left for it",
         syntax: "yes or no",
         default: "no",
-        canonical: |text| match text {
+        canonical: &|text| match text {
             "yes" | "no" => Ok(text.to_owned()),
             _ => Err(format!("`{text}` does not say whether there is a snapshot\nvalid: yes, no")),
         },
@@ -187,10 +172,9 @@ const SNAPSHOT_AT_START: EngineOption = EngineOption {
     trust: None,
 };
 
-/// Its name, in a level and among what the server is started with.
+/// Also a setting among those that the server is started with.
 const SNAPSHOT: &str = "snapshot_at_start";
 
-/// Whether memtx has a log at `none`.
 const MEMTX_WAL_MODE: EngineOption = EngineOption {
     factor: &Declared {
         name: "wal_mode",
@@ -198,7 +182,7 @@ const MEMTX_WAL_MODE: EngineOption = EngineOption {
                   never synced",
         syntax: "write",
         default: DEFAULT,
-        canonical: |text| match text {
+        canonical: &|text| match text {
             "write" => Ok(text.to_owned()),
             "none" => {
                 Err("`none` is what memtx has at the durability none\nleave the option out".into())
@@ -209,14 +193,14 @@ const MEMTX_WAL_MODE: EngineOption = EngineOption {
     trust: None,
 };
 
-/// The same of vinyl, which has no other log at `none`.
+/// vinyl has no other log at `none`.
 const VINYL_WAL_MODE: EngineOption = EngineOption {
     factor: &Declared {
         name: "wal_mode",
         summary: "the log of the level none: written at each commit and never synced, as vinyl has it by itself",
         syntax: "write",
         default: DEFAULT,
-        canonical: |text| match text {
+        canonical: &|text| match text {
             "write" => Ok(text.to_owned()),
             "none" => Err("vinyl refuses to write without a log\nvalid: write".into()),
             _ => Err(not_a_mode(text)),
@@ -229,22 +213,22 @@ fn not_a_mode(text: &str) -> String {
     format!("`{text}` is no log of the level none\nvalid: write; `fsync` is the durability strict")
 }
 
-/// The settings that an option stands for; none where it is a setting by its own name.
+/// The settings that an option stands for; empty if it is a setting by its own name.
 pub(super) fn stands_for(option: &str, value: &str) -> Vec<(String, String)> {
     let is_snapshot = option == SNAPSHOT;
     is_snapshot.then(|| (option.to_owned(), value.to_owned())).into_iter().collect()
 }
 
-/// Snapshots are files of their own, and a log is written from its start
+/// Snapshots are files of their own; a log is written from its start
 /// (tarantool.io/en/doc/2.6/book/box/data_model/#persistence).
 static MEMTX_SIGNATURES: [PaymentSignature; 2] = [
     PaymentSignature::writes("snapshot", &["*.snap*"]),
     PaymentSignature::headers("turn of the log", 1, &["*.xlog*"]),
 ];
 
-/// A dump and a compaction write runs, each with its index, and nothing else does
-/// (tarantool.io/en/doc/2.6/book/box/engines/vinyl). A snapshot is one of memtx's tables, too, and begins a
-/// new log of vinyl's metadata.
+/// Only dumps and compactions write runs, each with its index
+/// (tarantool.io/en/doc/2.6/book/box/engines/vinyl). A snapshot has memtx' tables, too, and begins
+/// a new log of vinyl's metadata.
 static VINYL_SIGNATURES: [PaymentSignature; 4] = [
     PaymentSignature::writes("dump or compaction", &["*.run*", "*.index*"]),
     PaymentSignature::writes("snapshot", &["*.snap*"]),

@@ -1,12 +1,12 @@
-//! A running server: its spaces, its connections, and what it is asked.
+//! A running server: its spaces, its connections, and the requests to it.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use bakeoff_servers::PrivateServer;
+use crate::servers::PrivateServer;
 
 use super::client::{RequestPrefix, TarantoolConnection};
-use super::counts::{ReturnedCounts, counts};
+use super::counts::{ReturnedCounts, call_for_counts};
 use super::debt;
 use super::failure::TarantoolFailure;
 use super::pack::{put_array, put_text};
@@ -14,34 +14,33 @@ use super::storage::{LoggedStorage, TarantoolStorage};
 use crate::served::{ENDING, KeptConnection};
 use crate::{Durability, Error, Result};
 
-/// The user that a data folder is initialised with, and what the user has to know: the folder of the socket
-/// is what keeps others away.
+/// The user of a new data folder, and its password: the socket's folder keeps others away.
 pub(super) const USER: &str = "bakeoff";
 pub(super) const PASSWORD: &str = "bakeoff";
 
-/// A new connection.
-fn connect(server: &PrivateServer) -> Result<TarantoolConnection> {
+fn connect_to(server: &PrivateServer) -> Result<TarantoolConnection> {
     TarantoolConnection::connect(server.socket(), USER, PASSWORD)
-        .map_err(|failure| error(server, failure))
+        .map_err(|failure| to_error(server, failure))
 }
 
-/// What a failure is in the contract's terms. The number of an error is that of errcode.h.
-fn error(server: &PrivateServer, failure: TarantoolFailure) -> Error {
+/// Error numbers are those of errcode.h.
+fn to_error(server: &PrivateServer, failure: TarantoolFailure) -> Error {
     const TRANSACTION_CONFLICT: u64 = 97;
     match failure {
         TarantoolFailure::Refused { code: TRANSACTION_CONFLICT, message } => {
             Error::Conflict(message)
         }
-        TarantoolFailure::Lost(_) if server.ends_within(ENDING) => Error::engine(format!(
+        TarantoolFailure::Lost(_) if server.ends_within(ENDING) => Error::from_engine(format!(
             "the server has ended ({failure}); the end of its log:\n{}",
             server.log()
         )),
         TarantoolFailure::Lost(_) => Error::Conflict(failure.to_string()),
-        TarantoolFailure::Refused { .. } | TarantoolFailure::Garbled(_) => Error::engine(failure),
+        TarantoolFailure::Refused { .. } | TarantoolFailure::Garbled(_) => {
+            Error::from_engine(failure)
+        }
     }
 }
 
-/// Makes spaces where they are not there; their numbers, in the order of their names.
 fn make_spaces(
     storage: TarantoolStorage,
     client: &mut TarantoolConnection,
@@ -54,15 +53,14 @@ fn make_spaces(
         names.iter().for_each(|name| put_text(out, name.as_bytes()));
     });
     let ids = answer.and_then(|mut answer| {
-        answer.array()?;
-        let count = answer.array()?;
-        let id = |_| Ok(u32::try_from(answer.int()?).unwrap_or(u32::MAX));
+        answer.take_array()?;
+        let count = answer.take_array()?;
+        let id = |_| Ok(u32::try_from(answer.take_int()?).unwrap_or(u32::MAX));
         (0..count).map(id).collect()
     });
-    ids.map_err(Error::engine)
+    ids.map_err(Error::from_engine)
 }
 
-/// The calls of stored functions, by what they do.
 pub(super) struct Calls {
     pub get: RequestPrefix,
     pub scan: RequestPrefix,
@@ -70,7 +68,7 @@ pub(super) struct Calls {
     pub finish: RequestPrefix,
 }
 
-/// What the server counts, by the order of `bakeoff_counters`.
+/// In the order of `bakeoff_counters`.
 pub(super) const COUNTERS: [&str; 10] = [
     "log rows",
     "calls",
@@ -84,35 +82,21 @@ pub(super) const COUNTERS: [&str; 10] = [
     "vinyl writers that waited",
 ];
 
-/// A running server.
 pub(super) struct TarantoolStore {
-    /// Where the tables are.
     pub storage: TarantoolStorage,
     without_log: bool,
-    /// The folder of its data.
     pub data: PathBuf,
-    /// Connections that no transaction has.
     idle: Mutex<Vec<TarantoolConnection>>,
     watch: KeptConnection<TarantoolConnection>,
-    /// What it owed at the opening.
     pub since: debt::TarantoolDebtState,
-    /// The counters as they stood at the opening.
     pub before: [u64; COUNTERS.len()],
-    /// The numbers of the spaces.
     ids: Vec<u32>,
-    /// The requests that find a key in each space.
     pub finds: Vec<RequestPrefix>,
-    /// The calls that transactions make.
     pub calls: Calls,
-    /// Its process.
     pub server: PrivateServer,
 }
 
 impl TarantoolStore {
-    /// Of a server that has just started, with the spaces of these names.
-    ///
-    /// # Errors
-    /// The server's.
     pub fn new(
         logged: LoggedStorage,
         server: PrivateServer,
@@ -121,13 +105,14 @@ impl TarantoolStore {
         names: &[String],
     ) -> Result<Self> {
         let storage = logged.storage;
-        let mut client = connect(&server)?;
+        let mut client = connect_to(&server)?;
         let ids = make_spaces(storage, &mut client, names)?;
         let ask = |client: &mut TarantoolConnection, function| {
-            counts(client, function).map_err(|failure| error(&server, failure))
+            call_for_counts(client, function).map_err(|failure| to_error(&server, failure))
         };
-        let since = debt::TarantoolDebtState::now(storage, &ask(&mut client, debt::FUNCTION)?)?;
-        let before = ask(&mut client, "bakeoff_counters")?.numbers()?;
+        let since =
+            debt::TarantoolDebtState::from_counts(storage, &ask(&mut client, debt::FUNCTION)?)?;
+        let before = ask(&mut client, "bakeoff_counters")?.to_numbers()?;
         let functions = ["bakeoff_get", "bakeoff_scan", "bakeoff_commit", "bakeoff_finish"];
         let [get, scan, commit, finish] = functions.map(RequestPrefix::call);
         Ok(Self {
@@ -145,51 +130,36 @@ impl TarantoolStore {
         })
     }
 
-    /// The number of a key space's own space.
     pub fn id(&self, space: usize) -> u32 {
         self.ids[space]
     }
 
-    /// A connection that nobody else has.
-    ///
-    /// # Errors
-    /// Those of connecting.
     pub fn take_client(&self) -> Result<TarantoolConnection> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        idle.map_or_else(|| connect(&self.server), Ok)
+        idle.map_or_else(|| connect_to(&self.server), Ok)
     }
 
-    /// Takes a connection back that is still of use.
     pub fn give_back(&self, client: TarantoolConnection) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(client);
     }
 
-    /// What a failure of a request is in the contract's terms.
-    pub fn error(&self, failure: TarantoolFailure) -> Error {
-        error(&self.server, failure)
+    pub fn to_error(&self, failure: TarantoolFailure) -> Error {
+        to_error(&self.server, failure)
     }
 
-    /// Calls a function that gives back nothing of interest.
-    ///
-    /// # Errors
-    /// The server's.
-    pub fn call(&self, function: &str, put: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+    pub fn call_function(&self, function: &str, put: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
         let mut client = self.take_client()?;
         let answer = client.ask(&RequestPrefix::call(function), put).map(drop);
-        answer.map_err(|failure| self.error(failure))?;
+        answer.map_err(|failure| self.to_error(failure))?;
         self.give_back(client);
         Ok(())
     }
 
-    /// Asks a function for numbers, on the connection that is kept for that.
-    ///
-    /// # Errors
-    /// The server's.
-    pub fn counts(&self, function: &str) -> Result<ReturnedCounts> {
+    pub fn ask_counts(&self, function: &str) -> Result<ReturnedCounts> {
         let question = |client: &mut TarantoolConnection| {
-            counts(client, function).map_err(|failure| self.error(failure))
+            call_for_counts(client, function).map_err(|failure| self.to_error(failure))
         };
-        self.watch.ask(|| connect(&self.server), question)
+        self.watch.ask(|| connect_to(&self.server), question)
     }
 }
 
@@ -197,8 +167,8 @@ impl Drop for TarantoolStore {
     fn drop(&mut self) {
         // Without a log, a server that is stopped in order forgets what is in no snapshot.
         if self.without_log && self.server.is_running() {
-            // Whether it could is told to nobody: the level promises nothing.
-            let _ = self.call("bakeoff_drain", |out| put_array(out, 0));
+            // A failure doesn't matter: the level promises nothing.
+            let _ = self.call_function("bakeoff_drain", |out| put_array(out, 0));
         }
     }
 }

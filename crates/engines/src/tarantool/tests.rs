@@ -5,7 +5,7 @@ use bakeoff_testkit::{folder_for_all, needs};
 use super::*;
 use crate::schema::{Table, Type};
 use crate::statement::{self, Action, TableRead};
-use crate::{Access, Rows, Session, Value, find};
+use crate::{Access, Rows, Session, Value, find_level};
 
 mod log;
 mod refused;
@@ -24,7 +24,7 @@ fn schema() -> Schema {
 }
 
 fn statements() -> [Statement; 3] {
-    let by_kind = TableRead::range(0, statement::AccessPath::Index(0), 1, &[0, 2]);
+    let by_kind = TableRead::by_prefix(0, statement::AccessPath::Index(0), 1, &[0, 2]);
     [
         Action::Upsert { table: 0 },
         Action::Read(TableRead::by_key(0, 1, &[2])),
@@ -40,7 +40,7 @@ fn installed() -> impl Iterator<Item = &'static Tarantool> {
 
 /// An engine of this name, with options.
 fn level(engine: &Tarantool, options: &str) -> &'static dyn Engine {
-    find(&format!("{}/{options}", engine.served.name)).expect("it is right")
+    find_level(&format!("{}/{options}", engine.served.name)).expect("it is right")
 }
 
 fn open(engine: &dyn Engine, folder: &Path, terms: &OpenTerms) -> Box<dyn Database> {
@@ -59,8 +59,8 @@ fn count(session: &mut dyn Session) -> u64 {
 #[test]
 fn a_setting_that_it_does_not_know_is_told_before_anything_is_loaded() {
     for engine in installed() {
-        assert_eq!(engine.ready(&[("readahead".into(), "32640".into())], false), Ok(()));
-        let told = engine.ready(&[("of_tomorrow".into(), "1".into())], false);
+        assert_eq!(engine.check_ready(&[("readahead".into(), "32640".into())], false), Ok(()));
+        let told = engine.check_ready(&[("of_tomorrow".into(), "1".into())], false);
         let told = told.expect_err("it is unknown").concat();
         assert!(told.contains("'of_tomorrow'"), "{told}");
     }

@@ -1,9 +1,8 @@
-//! Transactions over a server's ordered key spaces, as the key-value layer asks for them.
+//! Transactions over a server's ordered key spaces, for the key-value layer.
 //!
-//! A transaction's writes wait here, and it sees them; they go to the server in one call at its commit.
-//! `memtx.lua` and `vinyl.lua` say how each storage keeps what was read apart from what changes meanwhile:
-//! memtx hands out what was changed since the transaction began as it was before, which is put in its place
-//! here.
+//! A transaction's writes wait here, where it sees them; its commit sends them in one call.
+//! `memtx.lua` and `vinyl.lua` say how each storage keeps a snapshot: memtx returns changes since
+//! the begin with their old values, which are put in place here.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -11,48 +10,39 @@ use std::ops::{Bound, ControlFlow};
 
 use super::client::TarantoolConnection;
 use super::failure::TarantoolFailure;
-use super::pack::{Unpack, put_array, put_int, put_text};
+use super::pack::{MessagePackReader, put_array, put_int, put_text};
 use super::storage::TarantoolStorage;
 use super::store::TarantoolStore;
 use crate::kv::{self, Visit};
 use crate::{Error, Result};
 
-/// How many tuples of a range are asked for at first, and then at a time.
+/// How many tuples of a range are read at first, and then at a time.
 const FEW: usize = 64;
 const MANY: usize = 4096;
 
-/// Stands for: no snapshot yet.
 const NONE: i64 = -1;
 
-/// What changes of one key space are put over it: values by keys, none for what is not there.
 type SpaceChanges = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
-/// What a transaction is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// One find, which needs no snapshot.
     Find,
-    /// Reads from one snapshot.
     Read,
-    /// Writes, too.
     Write,
 }
 
-/// A transaction.
 pub(super) struct TarantoolTransaction<'s> {
     store: &'s TarantoolStore,
-    /// None once the connection is lost.
     client: RefCell<Option<TarantoolConnection>>,
     purpose: Use,
     snapshot: Cell<i64>,
-    /// The ranges that were read, packed, and their number; where a commit has to know.
+    /// The ranges read, packed, and their number, if a commit has to know.
     reads: RefCell<(usize, Vec<u8>)>,
-    /// By key space.
     writes: Vec<SpaceChanges>,
 }
 
 impl<'s> TarantoolTransaction<'s> {
-    /// Begins one; the server hears of it by its first read.
+    /// The server hears of it by its first read.
     pub fn begin(store: &'s TarantoolStore, purpose: Use) -> Result<Self> {
         Ok(Self {
             store,
@@ -64,8 +54,8 @@ impl<'s> TarantoolTransaction<'s> {
         })
     }
 
-    /// What a use of the connection gives. One that fails is used no more.
-    fn with<T>(
+    /// A connection that fails is used no more.
+    fn with_client<T>(
         &self,
         work: impl FnOnce(&mut TarantoolConnection) -> std::result::Result<T, TarantoolFailure>,
     ) -> Result<T> {
@@ -76,28 +66,28 @@ impl<'s> TarantoolTransaction<'s> {
             if !matches!(failure, TarantoolFailure::Refused { .. }) {
                 *client = None;
             }
-            self.store.error(failure)
+            self.store.to_error(failure)
         })
     }
 
-    /// Takes the number of the snapshot off an answer; false where the server no longer has it.
+    /// Takes the snapshot's number off an answer; false if the server no longer has it.
     fn take_snapshot(
         &self,
-        answer: &mut Unpack<'_>,
+        answer: &mut MessagePackReader<'_>,
     ) -> std::result::Result<bool, TarantoolFailure> {
-        answer.array()?;
+        answer.take_array()?;
         let mut rest = *answer;
-        if rest.truth().is_ok() {
+        if rest.take_bool().is_ok() {
             return Ok(false);
         }
-        let number = answer.int()?;
+        let number = answer.take_int()?;
         self.snapshot
             .set(i64::try_from(number).map_err(|_| TarantoolFailure::Garbled("a snapshot"))?);
         Ok(true)
     }
 
-    /// Remembers that a range was read, where a commit has to look whether it has changed.
-    fn remember(&self, space: usize, from: &[u8], to: &[u8]) {
+    /// A commit may have to check whether the range has changed.
+    fn remember_range(&self, space: usize, from: &[u8], to: &[u8]) {
         if self.purpose != Use::Write || self.store.storage == TarantoolStorage::Vinyl {
             return;
         }
@@ -110,7 +100,7 @@ impl<'s> TarantoolTransaction<'s> {
         put_text(bytes, to);
     }
 
-    fn written(&self, space: usize) -> Option<&SpaceChanges> {
+    fn written_changes(&self, space: usize) -> Option<&SpaceChanges> {
         self.writes.get(space)
     }
 
@@ -120,18 +110,17 @@ impl<'s> TarantoolTransaction<'s> {
             put_text(out, key);
         };
         if self.purpose == Use::Find {
-            return self.with(|client| {
+            return self.with_client(|client| {
                 let mut found = client.ask(&self.store.finds[space], put_key)?;
-                if found.array()? == 0 { Ok(None) } else { value(&mut found) }
+                if found.take_array()? == 0 { Ok(None) } else { value(&mut found) }
             });
         }
         let mut found = self.find_all(space, &[key])?;
         Ok(found.pop().flatten())
     }
 
-    /// What the server has of keys, in their order.
     fn find_all(&self, space: usize, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
-        let found = self.with(|client| {
+        let found = self.with_client(|client| {
             let mut answer = client.ask(&self.store.calls.get, |out| {
                 put_array(out, 3);
                 put_int(out, self.snapshot.get());
@@ -142,19 +131,21 @@ impl<'s> TarantoolTransaction<'s> {
             if !self.take_snapshot(&mut answer)? {
                 return Ok(None);
             }
-            let count = answer.array()?;
+            let count = answer.take_array()?;
             (0..count).map(|_| value(&mut answer)).collect::<std::result::Result<_, _>>().map(Some)
         })?;
         let found: Vec<_> = found.ok_or_else(too_old)?;
         if found.len() != keys.len() {
-            return Err(self.store.error(TarantoolFailure::Garbled("not as many tuples as keys")));
+            return Err(self
+                .store
+                .to_error(TarantoolFailure::Garbled("not as many tuples as keys")));
         }
-        keys.iter().for_each(|key| self.remember(space, key, &after(key)));
+        keys.iter().for_each(|key| self.remember_range(space, key, &key_after(key)));
         Ok(found)
     }
 
     fn ask_for(&self, part: &RemainingRange<'_>, most: usize, into: &mut Vec<u8>) -> Result<()> {
-        self.with(|client| {
+        self.with_client(|client| {
             let answer = client.ask(&self.store.calls.scan, |out| {
                 put_array(out, 6);
                 put_int(out, self.snapshot.get());
@@ -170,8 +161,8 @@ impl<'s> TarantoolTransaction<'s> {
         })
     }
 
-    /// Visits what the server has of a part of a range, with what was changed in its place; returns where
-    /// the rest of the range begins, if there may be more of it.
+    /// Visits a part of a range with the changes in place; returns where the rest begins, if there
+    /// may be more.
     fn visit_part(
         &self,
         part: &RemainingRange<'_>,
@@ -180,39 +171,44 @@ impl<'s> TarantoolTransaction<'s> {
     ) -> Result<ControlFlow<(), Option<Vec<u8>>>> {
         let mut bytes = Vec::new();
         self.ask_for(part, most, &mut bytes)?;
-        let garbled = |failure| self.store.error(failure);
-        let mut answer = Unpack(&bytes);
+        let garbled = |failure| self.store.to_error(failure);
+        let mut answer = MessagePackReader(&bytes);
         if !self.take_snapshot(&mut answer).map_err(garbled)? {
             return Err(too_old());
         }
-        let more = answer.truth().map_err(garbled)?;
+        let more = answer.take_bool().map_err(garbled)?;
         let mut found = Pairs::from_answer(&mut answer).map_err(garbled)?;
         let end = more.then(|| found.0.last().map(|(key, _)| *key)).flatten();
         let changed = Pairs::from_answer(&mut answer).map_err(garbled)?;
         let changes = changed.0.iter().map(|(key, value)| (*key, *value));
-        let written = self.written(part.space).map(|it| it.range::<[u8], _>(part.bounds()));
+        let written =
+            self.written_changes(part.space).map(|it| it.range::<[u8], _>(part.key_bounds()));
         let written = written.into_iter().flatten();
         let written = written.map(|(key, value)| (key.as_slice(), value.as_deref()));
-        // The transaction's own writes come last: they count.
+        // The transaction's own writes come last: they win.
         let over: BTreeMap<&[u8], Option<&[u8]>> = changes.chain(written).collect();
         if !over.is_empty() {
-            found.put_over(&over, |key| end.is_none_or(|end| part.covers(key, end)), part.reverse);
+            found.put_over(
+                &over,
+                |key| end.is_none_or(|end| part.covers_key(key, end)),
+                part.reverse,
+            );
         }
         for (key, value) in found.0 {
             let Some(value) = value else { continue };
             if visit(key, value)?.is_break() {
-                let (from, to) = part.until(key);
-                self.remember(part.space, &from, &to);
+                let (from, to) = part.part_until(key);
+                self.remember_range(part.space, &from, &to);
                 return Ok(ControlFlow::Break(()));
             }
         }
         let Some(end) = end else {
-            self.remember(part.space, part.from, part.to);
+            self.remember_range(part.space, part.from, part.to);
             return Ok(ControlFlow::Continue(None));
         };
-        let (from, to) = part.until(end);
-        self.remember(part.space, &from, &to);
-        let rest = if part.reverse { end.to_vec() } else { after(end) };
+        let (from, to) = part.part_until(end);
+        self.remember_range(part.space, &from, &to);
+        let rest = if part.reverse { end.to_vec() } else { key_after(end) };
         Ok(ControlFlow::Continue(Some(rest)))
     }
 
@@ -261,7 +257,7 @@ impl kv::ReadTransaction for TarantoolTransaction<'_> {
         Self: 't;
 
     fn get(&self, space: usize, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        match self.written(space).and_then(|it| it.get(key)) {
+        match self.written_changes(space).and_then(|it| it.get(key)) {
             Some(value) => Ok(value.clone()),
             None => self.find(space, key),
         }
@@ -270,7 +266,7 @@ impl kv::ReadTransaction for TarantoolTransaction<'_> {
     const FAR: bool = true;
 
     fn get_all(&self, space: usize, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
-        let written = |key: &[u8]| self.written(space).and_then(|it| it.get(key)).cloned();
+        let written = |key: &[u8]| self.written_changes(space).and_then(|it| it.get(key)).cloned();
         let mut values: Vec<_> = keys.iter().map(|key| written(key)).collect();
         let wanted: Vec<usize> = (0..keys.len()).filter(|at| values[*at].is_none()).collect();
         if !wanted.is_empty() {
@@ -318,10 +314,10 @@ impl kv::WriteTransaction for TarantoolTransaction<'_> {
         if self.writes.iter().all(BTreeMap::is_empty) {
             return Ok(());
         }
-        let answer = self.with(|client| {
+        let answer = self.with_client(|client| {
             let mut answer = client.ask(&self.store.calls.commit, |out| self.put_commit(out))?;
-            answer.array()?;
-            answer.truth()
+            answer.take_array()?;
+            answer.take_bool()
         });
         // The server has ended it, whatever it answers.
         self.snapshot.set(NONE);
@@ -336,53 +332,50 @@ impl kv::WriteTransaction for TarantoolTransaction<'_> {
     }
 }
 
-/// What remains to be read of a range.
 #[derive(Clone, Copy)]
 struct RemainingRange<'p> {
     space: usize,
     from: &'p [u8],
-    /// Empty: to the last.
+    /// Empty: to the last key.
     to: &'p [u8],
     reverse: bool,
 }
 
 impl RemainingRange<'_> {
-    fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
+    fn key_bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
         let to = if self.to.is_empty() { Bound::Unbounded } else { Bound::Excluded(self.to) };
         (Bound::Included(self.from), to)
     }
 
-    /// Whether a key of the part comes no later than this one.
-    fn covers(&self, key: &[u8], end: &[u8]) -> bool {
+    fn covers_key(&self, key: &[u8], end: &[u8]) -> bool {
         if self.reverse { key >= end } else { key <= end }
     }
 
-    /// The part up to this key.
-    fn until(&self, key: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    fn part_until(&self, key: &[u8]) -> (Vec<u8>, Vec<u8>) {
         match self.reverse {
             true => (key.to_vec(), self.to.to_vec()),
-            false => (self.from.to_vec(), after(key)),
+            false => (self.from.to_vec(), key_after(key)),
         }
     }
 }
 
-/// Keys and values in their order; a key without a value is not there.
+/// Sorted keys and values; a key without a value doesn't exist.
 struct Pairs<'a>(Vec<(&'a [u8], Option<&'a [u8]>)>);
 
 impl<'a> Pairs<'a> {
-    /// Takes an array of tuples off an answer.
-    fn from_answer(answer: &mut Unpack<'a>) -> std::result::Result<Self, TarantoolFailure> {
-        let count = answer.array()?;
+    fn from_answer(
+        answer: &mut MessagePackReader<'a>,
+    ) -> std::result::Result<Self, TarantoolFailure> {
+        let count = answer.take_array()?;
         let mut pairs = Vec::with_capacity(count.min(MANY));
         for _ in 0..count {
-            let fields = answer.array()?;
-            let key = answer.text()?;
-            pairs.push((key, if fields > 1 { Some(answer.text()?) } else { None }));
+            let fields = answer.take_array()?;
+            let key = answer.take_text()?;
+            pairs.push((key, if fields > 1 { Some(answer.take_text()?) } else { None }));
         }
         Ok(Self(pairs))
     }
 
-    /// Puts changes in their places, those of them whose keys are covered.
     fn put_over(
         &mut self,
         over: &BTreeMap<&'a [u8], Option<&'a [u8]>>,
@@ -395,17 +388,18 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// The value of a tuple; none of an empty one.
-fn value(tuple: &mut Unpack<'_>) -> std::result::Result<Option<Vec<u8>>, TarantoolFailure> {
-    let fields = tuple.array()?;
+/// `None` for an empty tuple.
+fn value(
+    tuple: &mut MessagePackReader<'_>,
+) -> std::result::Result<Option<Vec<u8>>, TarantoolFailure> {
+    let fields = tuple.take_array()?;
     if fields > 0 {
-        tuple.text()?;
+        tuple.take_text()?;
     }
-    if fields > 1 { Ok(Some(tuple.text()?.to_vec())) } else { Ok(None) }
+    if fields > 1 { Ok(Some(tuple.take_text()?.to_vec())) } else { Ok(None) }
 }
 
-/// The first key after this one.
-fn after(key: &[u8]) -> Vec<u8> {
+fn key_after(key: &[u8]) -> Vec<u8> {
     let mut after = Vec::with_capacity(key.len() + 1);
     after.extend_from_slice(key);
     after.push(0);

@@ -20,7 +20,7 @@ fn where_it_works_is_known_without_a_connection() {
     listener.set_nonblocking(true).expect("a listener");
     let address = listener.local_addr().expect("an address");
     for scheme in ["mysql", "postgres"] {
-        let engine = find(&format!("{scheme}://me@{address}/db")).expect("a database");
+        let engine = find_database(&format!("{scheme}://me@{address}/db")).expect("a database");
         assert_eq!(engine.home(), EngineHome::External);
         let nobody = listener.accept().expect_err("nobody came");
         assert_eq!(nobody.kind(), ErrorKind::WouldBlock, "{scheme}");
@@ -33,22 +33,24 @@ fn a_url_is_found_once_and_then_by_its_name_without_its_password() {
         ("mysql://me:hidden@localhost/db", "mysql://me@localhost/db#InnoDB"),
         ("postgres://me:hidden@localhost/db", "postgres://me@localhost/db"),
     ];
-    let shown_url = |name: &str| url(name).map(Secret::reveal);
+    let shown_url = |name: &str| find_url(name).map(Secret::reveal);
     for (with, shown) in cases {
-        let without = find(shown).expect("a database");
-        assert_eq!((name(shown), shown_url(shown)), (Ok(shown), Some(shown)));
-        assert_eq!(password(shown), Some(Password::Missing));
-        let engine = find(with).expect("a database");
+        let without = find_database(shown).expect("a database");
+        assert_eq!((find_name(shown), shown_url(shown)), (Ok(shown), Some(shown)));
+        assert_eq!(find_password(shown), Some(Password::Missing));
+        let engine = find_database(with).expect("a database");
         assert!(!std::ptr::addr_eq(engine, without), "{with}");
-        assert_eq!((name(with), shown_url(shown)), (Ok(shown), Some(with)));
-        assert_eq!(password(shown), Some(Password::Url));
-        assert!(std::ptr::addr_eq(engine, find(with).expect("the same")), "{with}");
-        assert!(std::ptr::addr_eq(engine, find(shown).expect("the same")), "{with}");
+        assert_eq!((find_name(with), shown_url(shown)), (Ok(shown), Some(with)));
+        assert_eq!(find_password(shown), Some(Password::Url));
+        assert!(std::ptr::addr_eq(engine, find_database(with).expect("the same")), "{with}");
+        assert!(std::ptr::addr_eq(engine, find_database(shown).expect("the same")), "{with}");
     }
-    find("mysql://me@localhost/db").expect("another way to write it");
+    find_database("mysql://me@localhost/db").expect("another way to write it");
     assert_eq!(shown_url(cases[0].1), Some(cases[0].0));
-    assert!(find("ftp://me:hidden@localhost/db").is_err_and(|what| !what.contains("hidden")));
-    assert_eq!(url("mysql://nobody@nowhere/db#InnoDB"), None);
+    assert!(
+        find_database("ftp://me:hidden@localhost/db").is_err_and(|what| !what.contains("hidden"))
+    );
+    assert_eq!(find_url("mysql://nobody@nowhere/db#InnoDB"), None);
 }
 
 #[test]
@@ -60,12 +62,13 @@ fn every_way_to_write_a_url_has_one_name() {
             "mysql://me:x@localhost/db?ssl-mode=disabled&socket=/run/my%20sql",
             "mysql://me@localhost/db?socket=/run/my%20sql&ssl-mode=DISABLED#InnoDB",
         ),
+        ("mariadb://me:x@127.0.0.1:9/db#Aria", "mysql://me@127.0.0.1:9/db#Aria"),
         ("postgresql://me:x@db:5432/db", "postgres://me@db/db"),
         ("postgres://me:a:b@%2frun%2Fpg/db", "postgres://me@%2Frun%2Fpg/db"),
         ("postgres://me:@db/db?sslmode=require", "postgres://me@db/db?sslmode=require"),
     ] {
-        assert_eq!(name(url), Ok(shown), "{url}");
-        assert_eq!(name(shown), Ok(shown), "a name is a URL");
+        assert_eq!(find_name(url), Ok(shown), "{url}");
+        assert_eq!(find_name(shown), Ok(shown), "a name is a URL");
     }
 }
 
@@ -108,7 +111,7 @@ fn what_is_not_plain_is_refused_without_the_password() {
     ];
     for (rest, why) in wrong {
         for scheme in ["mysql", "postgres"] {
-            let refused = name(&format!("{scheme}://{rest}")).expect_err(rest);
+            let refused = find_name(&format!("{scheme}://{rest}")).expect_err(rest);
             assert!(refused.contains(why), "{rest}: {refused}");
             assert!(refused.lines().count() > 1, "{rest}: how to mend it: {refused}");
             for piece in ["hid", "den"] {
@@ -122,7 +125,7 @@ fn what_is_not_plain_is_refused_without_the_password() {
 fn how_a_server_is_spoken_to_stands_in_its_url() {
     use TransportSecurity::{Local, Plain, Unverified, Verified};
     let certificate = concat!(env!("CARGO_MANIFEST_DIR"), "/src/urls/tests/authority.pem");
-    let transport = |url: &str| find(url).expect(url).transport();
+    let transport = |url: &str| find_database(url).expect(url).transport();
     for (url, how) in [
         ("mysql://me@localhost/db", Local),
         ("mysql://me@127.1.2.3/db", Local),
@@ -166,7 +169,7 @@ fn how_a_server_is_spoken_to_stands_in_its_url() {
         ("postgres://me@db1/db?sslrootcert=/nowhere", "no certificate"),
         ("postgres://me@%2Frun/db?sslmode=require", "a socket"),
     ] {
-        let refused = name(url).expect_err(url);
+        let refused = find_name(url).expect_err(url);
         assert!(refused.contains(why), "{url}: {refused}");
     }
 }
@@ -177,8 +180,8 @@ proptest! {
         for scheme in ["mysql", "postgres"] {
             let with = format!("{scheme}://{user}:{}@h/db", escaped(&password));
             let without = format!("{scheme}://{user}@h/db");
-            prop_assert_eq!(name(&with), name(&without));
-            prop_assert_eq!(url(name(&with).unwrap()).map(Secret::reveal), Some(&*with));
+            prop_assert_eq!(find_name(&with), find_name(&without));
+            prop_assert_eq!(find_url(find_name(&with).unwrap()).map(Secret::reveal), Some(&*with));
         }
     }
 
@@ -189,7 +192,7 @@ proptest! {
         after in "[0-9]{6}",
     ) {
         for scheme in ["mysql", "postgres"] {
-            let refused = name(&format!("{scheme}://me:{before}{between}{after}@h/db"));
+            let refused = find_name(&format!("{scheme}://me:{before}{between}{after}@h/db"));
             // Two digits behind a % are a byte, which may be one of UTF-8.
             prop_assume!(between != "%" || refused.is_err());
             let said = refused.expect_err("it is not escaped");

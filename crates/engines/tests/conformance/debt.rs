@@ -1,13 +1,13 @@
 //! What each engine owes grows with the work, has turned over in time, and is paid by a drain. Where a
 //! user may have less of it, there is less, so that it takes seconds.
 
-use bakeoff_conformance::debt::assert_follows;
-use bakeoff_conformance::folder;
 use bakeoff_engines::schema::{Table, Type};
 use bakeoff_engines::{
     Access, Action, Database, Debt, Durability, Engine, OpenTerms, Rows, Schema, Statement, Value,
-    fjall, lmdb, mysql, null, postgres, sqlite,
+    fjall, lmdb, mysql, postgres, sqlite,
 };
+use bakeoff_testkit::conformance::debt::assert_follows;
+use bakeoff_testkit::conformance::folder;
 use bakeoff_testkit::{PATIENCE, Since, needs};
 
 /// An engine, and what its debts are tried with.
@@ -173,16 +173,4 @@ fn is_paid(trial: &Trial, database: &dyn Database, fresh: &Debt, most: &Debt) {
         trial.paid.iter().filter(owes).count()
     };
     bakeoff_testkit::wait_until(&format!("{name} has paid"), || left() == 0);
-}
-
-#[test]
-fn who_stores_nothing_owes_nothing() {
-    let folder = folder::of(&null::NullEngine);
-    let database = null::NullEngine.open(
-        folder.path(),
-        &OpenTerms::new(Durability::None),
-        &Schema { tables: Vec::new() },
-        &[],
-    );
-    assert_eq!(database.expect("open").debt().expect("known"), Some(Debt::default()));
 }

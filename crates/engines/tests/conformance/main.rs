@@ -1,27 +1,26 @@
-//! The suite of `bakeoff-conformance` on every engine that is built in. `broken` holds engines with a
+//! The suite of `bakeoff_testkit::conformance` on every engine that is built in. `broken` holds engines with a
 //! known fault each, and shows that the suite finds it. `CONFORMANCE_ENGINE=NAME cargo test -p
 //! bakeoff-engines --test conformance` tries one engine, or a level of it with options.
 
 mod broken;
 mod debt;
-mod forgetful;
-mod irrevocable;
+mod instead;
 
-use bakeoff_conformance::{Check, Of, TRANSACTIONAL, bank, folder, sequences, survival};
-use bakeoff_conformance::{concurrency, terms};
 use bakeoff_engines::{ENGINES, Engine, EngineDescription};
+use bakeoff_testkit::conformance::{Check, Of, TRANSACTIONAL, bank, folder, sequences, survival};
+use bakeoff_testkit::conformance::{concurrency, terms};
 
-bakeoff_conformance::suite!(ENGINES);
+bakeoff_testkit::suite!(ENGINES);
 
 fn on(of: Of, check: Check) {
-    bakeoff_conformance::on(ENGINES, of, check);
+    bakeoff_testkit::conformance::on(ENGINES, of, check);
 }
 
 #[test]
-fn every_engine_is_for_the_suite_or_has_a_file_on_what_it_does_instead() {
+fn every_engine_is_for_the_suite_or_does_something_instead() {
     for engine in ENGINES {
         let about = engine.about();
-        let held = [TRANSACTIONAL, irrevocable::OF, forgetful::OF].map(|of| of(&about));
+        let held = [TRANSACTIONAL, instead::IRREVOCABLE, instead::FORGETFUL].map(|of| of(&about));
         assert_eq!(held.iter().filter(|held| **held).count(), 1, "{}", about.name);
     }
 }

@@ -2,48 +2,35 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use bakeoff_servers::{Error, PrivateServer};
-use bakeoff_testkit::{AS_NOBODY, is_root, needs_root, open_to_all};
+use bakeoff_engines::servers::{Error, PrivateServer};
+use bakeoff_testkit::{AS_NOBODY, is_root, needs_root, open_to_all, run_test_again};
 
-use crate::{Home, Program, again, installed};
+use crate::{Home, Program, installed};
 
 /// Its number among the capabilities.
 const CAP_SYS_ADMIN: u32 = 21;
 
 #[test]
-fn a_setting_that_the_server_refuses_is_in_the_message() {
+fn a_server_that_can_not_start_says_why() {
     for program in installed() {
-        let mut home = Home::initialised(program);
-        home.set("no_such_setting", "1");
-        let error =
-            PrivateServer::start(&program, &home.launch).expect_err("there is no such setting");
-        assert!(matches!(error, Error::Ended { .. }), "{error:?}");
-        assert!(error.to_string().contains("no_such_setting"), "{error}");
-    }
-}
-
-#[test]
-fn a_server_without_the_memory_that_it_needs_says_so() {
-    for program in installed() {
-        let mut home = Home::initialised(program);
-        let name = match program {
-            Program::MariaDb => "innodb_buffer_pool_size",
-            Program::Postgres => "shared_buffers",
+        let memory = match program {
+            Program::MariaDb => ("innodb_buffer_pool_size", "64T"),
+            Program::Postgres => ("shared_buffers", "64TB"),
         };
-        home.set(name, if program == Program::MariaDb { "64T" } else { "64TB" });
-        let error = PrivateServer::start(&program, &home.launch).expect_err("nobody has so much");
-        assert!(matches!(error, Error::Ended { .. }), "{error:?}");
-        let said = error.to_string().to_lowercase();
-        assert!(said.contains("memory") || said.contains("range"), "{said}");
-    }
-}
-
-#[test]
-fn data_of_another_kind_are_refused() {
-    for program in installed() {
-        let home = Home::new();
+        for ((name, value), said) in
+            [(("no_such_setting", "1"), ["no_such_setting"; 2]), (memory, ["memory", "range"])]
+        {
+            let mut home = Home::initialised(program);
+            home.set(name, value);
+            let error = home.refused();
+            assert!(matches!(error, Error::Ended { .. }), "{error:?}");
+            let message = error.to_string().to_lowercase();
+            assert!(said.iter().any(|part| message.contains(part)), "{message}");
+        }
+        // Data of another kind.
+        let home = Home::new(program);
         std::fs::create_dir_all(home.launch.directory.join("data")).expect("room");
-        let error = PrivateServer::start(&program, &home.launch).expect_err("there is no database");
+        let error = home.refused();
         assert!(matches!(error, Error::Ended { .. }), "{error:?}");
     }
 }
@@ -59,9 +46,9 @@ fn a_setting_that_is_ours_is_refused() {
         (Program::Postgres, "unix_socket_directories"),
     ];
     for (program, name) in cases {
-        let mut home = Home::new();
+        let mut home = Home::new(program);
         home.set(name, "1");
-        let error = PrivateServer::start(&program, &home.launch).expect_err("it is ours");
+        let error = home.refused();
         assert!(matches!(error, Error::Setting { .. }), "{error:?}");
         assert!(error.to_string().contains(name), "{error}");
     }
@@ -69,19 +56,17 @@ fn a_setting_that_is_ours_is_refused() {
 
 #[test]
 fn a_path_that_the_server_takes_for_several_will_do_where_it_does_not_see_it() {
-    let mut home = Home::new();
-    home.launch.directory.push("mariadb:innodb");
     if is_root() {
         for program in installed() {
-            home.launch.directory.set_file_name(format!("{program}:"));
-            PrivateServer::initialise(&program, &home.launch).expect("it sees a shorter one");
-            PrivateServer::start(&program, &home.launch)
-                .expect("it starts")
-                .stop()
-                .expect("it stops");
+            let mut home = Home::new(program);
+            home.launch.directory.push(format!("{program}:"));
+            home.initialise();
+            home.start().stop().expect("it stops");
         }
         return;
     }
+    let mut home = Home::new(Program::MariaDb);
+    home.launch.directory.push("mariadb:innodb");
     let error =
         PrivateServer::initialise(&Program::MariaDb, &home.launch).expect_err("it has a colon");
     assert!(matches!(error, Error::Separator { separator: ':', .. }), "{error:?}");
@@ -93,7 +78,7 @@ fn a_path_that_the_server_takes_for_several_will_do_where_it_does_not_see_it() {
 fn a_path_that_the_server_takes_for_several_is_refused_for_an_ordinary_user() {
     let name =
         "refusals::a_path_that_the_server_takes_for_several_will_do_where_it_does_not_see_it";
-    again(&AS_NOBODY, name);
+    run_test_again(&AS_NOBODY, name);
 }
 
 /// In a container that denies root its mounts.
@@ -102,7 +87,7 @@ fn a_folder_that_the_servers_user_can_not_reach_is_named() {
     if !needs_root("run servers as somebody else") {
         return;
     }
-    again(&["setpriv", "--bounding-set=-sys_admin"], "refusals::without_mounts");
+    run_test_again(&["setpriv", "--bounding-set=-sys_admin"], "refusals::without_mounts");
 }
 
 /// What [`a_folder_that_the_servers_user_can_not_reach_is_named`] starts: a test by name only.
@@ -115,7 +100,7 @@ fn without_mounts() {
         return;
     }
     for program in installed() {
-        let home = Home::new();
+        let mut home = Home::new(program);
         let closed = std::fs::Permissions::from_mode(0o700);
         std::fs::set_permissions(home.folder.path(), closed).expect("a folder of ours");
         let error = PrivateServer::initialise(&program, &home.launch).expect_err("it is closed");
@@ -124,9 +109,8 @@ fn without_mounts() {
         assert!(error.to_string().contains("CAP_SYS_ADMIN"), "{error}");
         // Where nothing is closed to it, it needs none, however long the path.
         open_to_all(home.folder.path());
-        let mut home = home;
         home.launch.directory = home.folder.path().join("x".repeat(100)).join("y".repeat(60));
-        PrivateServer::initialise(&program, &home.launch).expect("it is open");
-        PrivateServer::start(&program, &home.launch).expect("it starts").stop().expect("it stops");
+        home.initialise();
+        home.start().stop().expect("it stops");
     }
 }

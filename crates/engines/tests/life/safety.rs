@@ -5,12 +5,10 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use bakeoff_servers::PrivateServer;
-use bakeoff_testkit::{AS_NOBODY, needs_root};
+use bakeoff_testkit::{AS_NOBODY, needs_root, run_test_again};
 use rustix::process::{Gid, Uid};
 
-use crate::client::{must, table};
-use crate::{Home, again, installed};
+use crate::{Home, TABLE, installed};
 
 /// Whether this is root.
 fn root() -> bool {
@@ -45,13 +43,12 @@ fn owner(path: &Path) -> (u32, u32) {
 fn data_that_are_a_link_are_refused_and_what_is_behind_it_is_not_given_away() {
     for program in installed().filter(|_| root()) {
         for name in ["data", "tmp", "server"] {
-            let home = Home::new();
+            let home = Home::new(program);
             let precious = precious(&home);
             fs::create_dir(&home.launch.directory).expect("a folder");
             let link = home.launch.directory.join(name);
             symlink(precious.parent().expect("a folder"), &link).expect("a link");
-            let error =
-                PrivateServer::start(&program, &home.launch).expect_err("it is a link").to_string();
+            let error = home.refused().to_string();
             assert_eq!(owner(&precious), (0, 0), "{program}: it was given away through {name}");
             assert_eq!(owner(precious.parent().expect("a folder")), (0, 0), "{program}: {name}");
             assert!(error.contains("is a link"), "{error}");
@@ -63,12 +60,12 @@ fn data_that_are_a_link_are_refused_and_what_is_behind_it_is_not_given_away() {
 #[test]
 fn a_second_name_of_a_file_of_roots_is_not_given_away() {
     for program in installed().filter(|_| root()) {
-        let home = Home::new();
+        let home = Home::new(program);
         let precious = precious(&home);
         let data = home.launch.directory.join("data");
         fs::create_dir_all(&data).expect("a folder");
         fs::hard_link(&precious, data.join("mine")).expect("a name");
-        let error = PrivateServer::start(&program, &home.launch).expect_err("it has a second name");
+        let error = home.refused();
         assert!(error.to_string().contains("several names"), "{error}");
         assert_eq!(owner(&precious), (0, 0), "{program}");
     }
@@ -78,14 +75,13 @@ fn a_second_name_of_a_file_of_roots_is_not_given_away() {
 fn what_belongs_to_others_is_refused() {
     for program in installed().filter(|_| root()) {
         for file in ["", "data", "data/file"] {
-            let home = Home::new();
+            let home = Home::new(program);
             let data = home.launch.directory.join("data");
             fs::create_dir_all(&data).expect("a folder");
             fs::write(data.join("file"), "theirs").expect("room");
             let theirs = home.launch.directory.join(file);
             std::os::unix::fs::lchown(&theirs, Some(4711), Some(4711)).expect("root may");
-            let error = PrivateServer::start(&program, &home.launch).expect_err("it is somebody's");
-            let said = error.to_string();
+            let said = home.refused().to_string();
             assert!(said.contains("4711") && said.contains("chown"), "{said}");
             assert_eq!(owner(&theirs), (4711, 4711), "{program}");
         }
@@ -98,7 +94,7 @@ fn a_server_s_user_can_not_replace_its_data_or_put_something_beside_them() {
         let home = Home::initialised(program);
         let precious = precious(&home);
         let outside = precious.parent().expect("a folder");
-        let server = PrivateServer::start(&program, &home.launch).expect("it starts");
+        let server = home.start();
         let directory = &home.launch.directory;
         let data = directory.join("data");
         let user = owner(&data);
@@ -116,7 +112,7 @@ fn a_server_s_user_can_not_replace_its_data_or_put_something_beside_them() {
             let _ = fs::hard_link(&precious, data.join("named"));
         });
         server.stop().expect("it stops in order");
-        let again = PrivateServer::start(&program, &home.launch);
+        let again = bakeoff_engines::servers::PrivateServer::start(&program, &home.launch);
         assert_eq!(owner(&precious), (0, 0), "{program}: it was given away");
         drop(again);
     }
@@ -131,67 +127,41 @@ fn a_log_that_became_a_link_or_a_pipe_is_neither_written_nor_read() {
         fs::remove_file(&log).expect("a log");
         symlink(&precious, &log).expect("a link");
         home.set("no_such_setting", "1");
-        let error = PrivateServer::start(&program, &home.launch)
-            .expect_err("its log is a link")
-            .to_string();
+        let error = home.refused().to_string();
         assert!(error.contains("is not a file with data"), "{error}");
         assert_eq!(fs::read(&precious).expect("root's"), b"root's", "{program}");
     }
 }
 
-/// Every server, used once below a folder.
-fn serve_below(folder: &Path) {
+/// Every server, used once below a folder of its own. That folder's mode and depth may be anything.
+fn serve_below(mode: u32, below: &str) {
     for program in installed() {
-        let mut home = Home::new();
-        home.launch.directory = folder.join(format!("{program}"));
-        PrivateServer::initialise(&program, &home.launch).expect("it is installed");
-        let server = PrivateServer::start(&program, &home.launch).expect("it starts");
-        must(program, &server, table());
-        assert_eq!(must(program, &server, "SELECT n FROM test.t"), "1");
+        let mut home = Home::new(program);
+        fs::set_permissions(home.folder.path(), Permissions::from_mode(mode)).expect("our own");
+        home.launch.directory = home.folder.path().join(below).join(format!("{program}"));
+        home.initialise();
+        let server = home.start();
+        home.must(&server, TABLE);
+        assert_eq!(home.must(&server, "SELECT n FROM test.t"), "1");
         server.kill();
-        PrivateServer::start(&program, &home.launch)
-            .expect("it recovers")
-            .stop()
-            .expect("it stops");
+        home.start().stop().expect("it stops");
     }
-}
-
-/// A folder of so many bytes.
-fn deep(folder: &Path) -> PathBuf {
-    folder.join("x".repeat(100)).join("y".repeat(100))
 }
 
 #[test]
 fn a_folder_that_is_closed_to_the_servers_user_will_do() {
-    let home = Home::new();
-    fs::set_permissions(home.folder.path(), Permissions::from_mode(0o700)).expect("our own");
-    serve_below(home.folder.path());
+    serve_below(0o700, "");
 }
 
 #[test]
 fn a_path_that_is_longer_than_the_address_of_a_socket_will_do() {
-    let home = Home::new();
-    serve_below(&deep(home.folder.path()));
+    serve_below(0o755, &format!("{}/{}", "x".repeat(100), "y".repeat(100)));
 }
 
 #[test]
 fn a_path_that_is_longer_than_the_address_of_a_socket_will_do_for_an_ordinary_user() {
-    again(&AS_NOBODY, "safety::a_path_that_is_longer_than_the_address_of_a_socket_will_do");
-}
-
-#[test]
-fn a_server_of_roots_has_mounts_and_shared_memory_of_its_own() {
-    for program in installed().filter(|_| root()) {
-        let home = Home::initialised(program);
-        let server = PrivateServer::start(&program, &home.launch).expect("it starts");
-        let pid = server.pid();
-        let space = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/mnt")).expect("it runs");
-        assert_ne!(space(&pid.to_string()), space("self"), "{program}");
-        let device = |path: String| fs::metadata(path).expect("it is there").dev();
-        assert_ne!(device(format!("/proc/{pid}/root/dev/shm")), device("/dev/shm".into()));
-        // All of it goes with the server.
-        server.kill();
-        let mounts = fs::read_to_string("/proc/self/mountinfo").expect("the kernel has it");
-        assert!(!mounts.contains("/run/bakeoff/server"), "{mounts}");
-    }
+    run_test_again(
+        &AS_NOBODY,
+        "safety::a_path_that_is_longer_than_the_address_of_a_socket_will_do",
+    );
 }

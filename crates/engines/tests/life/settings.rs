@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
+use bakeoff_engines::servers::{SettingStanding, TrustReason};
 use bakeoff_engines::{Engine, mysql};
-use bakeoff_servers::{PrivateServer, SettingStanding, TrustReason};
 
-use crate::client::must;
 use crate::{Home, Program, installed};
 
 /// What a server says of a setting: whether anything can be written in it.
@@ -31,7 +30,7 @@ fn all(program: Program) -> BTreeMap<String, Takes> {
 
 /// Its help names all that its command line takes; a choice looks like a text there.
 fn of_mariadb() -> BTreeMap<String, Takes> {
-    let installed = Program::MariaDb.find().expect("it is installed");
+    let installed = Program::MariaDb.find_installed().expect("it is installed");
     let mut server = Command::new(&installed.server);
     server.arg("--no-defaults");
     if mysql::ROCKSDB.available().is_ok() {
@@ -56,9 +55,9 @@ fn of_mariadb() -> BTreeMap<String, Takes> {
 
 fn of_postgres() -> BTreeMap<String, Takes> {
     let home = Home::initialised(Program::Postgres);
-    let server = PrivateServer::start(&Program::Postgres, &home.launch).expect("it starts");
+    let server = home.start();
     let text = "SELECT lower(name) || ' ' || vartype FROM pg_settings WHERE context <> 'internal'";
-    let said = must(Program::Postgres, &server, text);
+    let said = home.must(&server, text);
     let line = |line: &str| {
         let (name, kind) = line.split_once(' ').expect("two words");
         let takes = match kind {
@@ -80,7 +79,7 @@ fn every_setting_that_an_installed_server_takes_was_gone_through() {
             .iter()
             .filter(|(name, takes)| {
                 let value = if **takes == Takes::Numbers { "1" } else { "word" };
-                let standing = program.kind().review().standing(name, value);
+                let standing = program.kind().review().find_standing(name, value);
                 matches!(
                     standing,
                     SettingStanding::Trusted(TrustReason::Unknown | TrustReason::Value)
@@ -95,9 +94,9 @@ fn every_setting_that_an_installed_server_takes_was_gone_through() {
 fn no_beginning_of_a_dangerous_name_is_free() {
     for program in installed().filter(|program| *program == Program::MariaDb) {
         let all = all(program);
-        let dangerous = all
-            .keys()
-            .filter(|name| program.kind().review().standing(name, "1") != SettingStanding::Free);
+        let dangerous = all.keys().filter(|name| {
+            program.kind().review().find_standing(name, "1") != SettingStanding::Free
+        });
         for name in dangerous {
             for end in 1..=name.len() {
                 let short = &name[..end];
@@ -108,7 +107,7 @@ fn no_beginning_of_a_dangerous_name_is_free() {
                 for prefix in ["", "loose_", "skip-", "DISABLE_", "enable-", "maximum_", "autoset_"]
                 {
                     let written = format!("{prefix}{short}");
-                    let standing = program.kind().review().standing(&written, "1");
+                    let standing = program.kind().review().find_standing(&written, "1");
                     assert_ne!(standing, SettingStanding::Free, "{written} stands for {name}");
                 }
             }

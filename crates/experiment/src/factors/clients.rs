@@ -1,57 +1,60 @@
 //! The factor `clients`.
 
+use bakeoff_results::OwnFactor;
+
 use crate::factor::{Factor, LabFactor, Valid};
 use crate::message::ExperimentProblem;
 
-/// No number is beyond this. Where a target takes fewer, the plan says so, and why.
+/// A target may take fewer; then the plan says why.
 const MOST: u32 = 1_000_000;
 
 impl Factor {
-    /// How many clients work at once.
     pub const CLIENTS: Self = Self::Own(&CLIENTS);
 }
 
 static CLIENTS: LabFactor = LabFactor {
-    name: "clients",
+    name: OwnFactor::Clients.as_str(),
     summary: "how many clients work at once",
     syntax: "1 to 1000000; at most 1024 where each client has a thread of its own; 1..64 doubles",
     help: "Clients at work at the same time: 1,2,4 or 1..64, which doubles",
     default: Some("1"),
-    valid: Valid::Text(canonical),
+    valid: Valid::Text(canonical_level),
     bare: false,
 };
 
-fn canonical(text: &str) -> Result<String, ExperimentProblem> {
+fn canonical_level(text: &str) -> Result<String, ExperimentProblem> {
     let range = format!("valid: {}", CLIENTS.syntax);
     if let Some((first, last)) = text.split_once("..") {
-        return Err(no_range(text, first.trim(), last.trim()).help(range));
+        return Err(no_range(text, first.trim(), last.trim()).with_help(range));
     }
     match text.parse::<u32>() {
         Ok(0) => {
-            Err(ExperimentProblem::new("with 0 clients there is nothing to measure").help(range))
+            Err(ExperimentProblem::new("with 0 clients there is nothing to measure")
+                .with_help(range))
         }
         Ok(clients) if clients <= MOST => Ok(clients.to_string()),
-        Ok(_) => Err(ExperimentProblem::new(format!("{text} clients are too many")).help(range)),
+        Ok(_) => {
+            Err(ExperimentProblem::new(format!("{text} clients are too many")).with_help(range))
+        }
         Err(_) => Err(ExperimentProblem::new(format!(
             "`{text}` is no number of clients; write it in digits"
         ))
-        .help(range)),
+        .with_help(range)),
     }
 }
 
-/// Why a text with `..` is no range.
 fn no_range(text: &str, first: &str, last: &str) -> ExperimentProblem {
     match (first.parse::<u32>(), last.parse::<u32>()) {
         (Ok(from), Ok(to)) if from > to => ExperimentProblem::new(format!(
             "the range of clients `{text}` begins with the larger number"
         ))
-        .help(format!("write the smaller one first: {to}..{from}")),
+        .with_help(format!("write the smaller one first: {to}..{from}")),
         _ => ExperimentProblem::new(format!("`{text}` is no range of clients")),
     }
 }
 
-/// The numbers of a range, each twice the one before, and its end; `None` for what is no range.
-pub(crate) fn doubled(text: &str) -> Option<Vec<String>> {
+/// Each twice the one before, up to the end of the range; `None` for no range.
+pub(crate) fn double_range(text: &str) -> Option<Vec<String>> {
     let (first, last) = text.split_once("..")?;
     let valid = |number: &u32| (1..=MOST).contains(number);
     let read = |text: &str| text.trim().parse::<u32>().ok().filter(valid);
@@ -67,12 +70,12 @@ mod tests {
 
     #[test]
     fn a_range_doubles_and_has_its_end() {
-        let numbers = |text| doubled(text).map(|numbers| numbers.join(","));
+        let numbers = |text| double_range(text).map(|numbers| numbers.join(","));
         assert_eq!(numbers("1..64").as_deref(), Some("1,2,4,8,16,32,64"));
         assert_eq!(numbers("3 .. 20").as_deref(), Some("3,6,12,20"));
         assert_eq!(numbers("7..7").as_deref(), Some("7"));
         for none in ["8", "0..4", "4..1", "1..", "..4", "1..x", "1..1000001", "1..2..4", "-1..4"] {
-            assert_eq!(doubled(none), None, "{none}");
+            assert_eq!(double_range(none), None, "{none}");
         }
     }
 }

@@ -2,41 +2,38 @@
 
 use std::fmt;
 
+use bakeoff_results::OwnFactor;
+
 use crate::factor::{Factor, LabFactor, Valid};
-use crate::factors::number;
+use crate::factors::parse_digits;
 use crate::message::ExperimentProblem;
 
-/// Thousandths of a processor: the kernel gives no less than a millisecond in 100.
+/// In thousandths. The kernel gives no less than a millisecond in 100.
 const LEAST: u32 = 10;
-/// Thousandths of a processor.
 const MOST: u32 = 4096 * 1000;
 
 impl Factor {
-    /// How many processors an engine has.
     pub const CPUS: Self = Self::Own(&CPUS);
 }
 
 static CPUS: LabFactor = LabFactor {
-    name: "cpus",
+    name: OwnFactor::Cpus.as_str(),
     summary: "how many processors an engine has: a quota of their time",
     syntax: "unlimited; a number of processors from 0.01 on, as 0.5, 1 or 2",
     help: "unlimited; a number of processors, as 0.5, 1 or 2",
     default: Some("unlimited"),
-    valid: Valid::Text(canonical),
+    valid: Valid::Text(canonical_level),
     bare: false,
 };
 
-/// How many processors an engine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cpus {
-    /// As many as the machine has.
     Unlimited,
-    /// So many thousandths of one.
+    /// Thousandths of a processor.
     Milli(u32),
 }
 
 impl Cpus {
-    /// Reads a level of [`Factor::CPUS`], without an alias.
     pub fn parse(text: &str) -> Option<Self> {
         if text == "unlimited" {
             return Some(Self::Unlimited);
@@ -46,12 +43,11 @@ impl Cpus {
         if whole.is_empty() || !(1..=3).contains(&digits) {
             return None;
         }
-        let part = number(part)? * 10_u32.pow(3 - digits as u32);
-        let milli = number(whole)?.checked_mul(1000)?.checked_add(part)?;
+        let part = parse_digits(part)? * 10_u32.pow(3 - digits as u32);
+        let milli = parse_digits(whole)?.checked_mul(1000)?.checked_add(part)?;
         (LEAST..=MOST).contains(&milli).then_some(Self::Milli(milli))
     }
 
-    /// In thousandths of a processor; `None` where it is not limited.
     pub fn milli(self) -> Option<u32> {
         match self {
             Self::Unlimited => None,
@@ -75,22 +71,22 @@ impl fmt::Display for Cpus {
     }
 }
 
-fn canonical(text: &str) -> Result<String, ExperimentProblem> {
+fn canonical_level(text: &str) -> Result<String, ExperimentProblem> {
     if let Some(cpus) = Cpus::parse(text) {
         return Ok(cpus.to_string());
     }
     let mut problem = ExperimentProblem::new(format!("`{text}` is not a level of `cpus`"));
-    let percent = text.strip_suffix('%').and_then(number);
+    let percent = text.strip_suffix('%').and_then(parse_digits);
     let meant = match percent {
         Some(percent) => percent.checked_mul(10).map(Cpus::Milli),
         None => Cpus::parse(&format!("0{text}")),
     };
     if matches!(text.to_ascii_lowercase().as_str(), "none" | "no" | "off" | "max" | "all" | "0") {
-        problem = problem.help("did you mean `unlimited`?");
+        problem = problem.with_help("did you mean `unlimited`?");
     } else if let Some(meant) = meant {
-        problem = problem.help(format!("did you mean `{meant}`?"));
+        problem = problem.with_help(format!("did you mean `{meant}`?"));
     }
-    Err(problem.help(format!("valid: {}", CPUS.syntax)))
+    Err(problem.with_help(format!("valid: {}", CPUS.syntax)))
 }
 
 #[cfg(test)]

@@ -3,19 +3,20 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::factor::{Factor, LabFactor, Valid};
-use crate::message::{ExperimentProblem, nearest};
+use bakeoff_load::ArrivalProcess;
+use bakeoff_results::OwnFactor;
 
-/// Operations a second that an open loop may have.
+use crate::factor::{Factor, LabFactor, Valid};
+use crate::message::{ExperimentProblem, find_nearest};
+
 const RATES: RangeInclusive<f64> = 0.001..=1_000_000.0;
 
 impl Factor {
-    /// When operations start.
     pub const RATE: Self = Self::Own(&RATE);
 }
 
 static RATE: LabFactor = LabFactor {
-    name: "rate",
+    name: OwnFactor::Rate.as_str(),
     summary: "when operations start: each client's next when its last has ended, or at a rate of all \
               clients together",
     syntax: "closed; or an open loop of 0.001/s to 1000000/s",
@@ -25,31 +26,20 @@ static RATE: LabFactor = LabFactor {
     bare: false,
 };
 
-/// When operations start.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rate {
-    /// Each client starts its next operation when its last one has ended: a closed loop.
+    /// A closed loop: each client's next operation starts when its last one has ended.
     Closed,
-    /// Operations start at a rate, however long they take: an open loop.
+    /// An open loop: operations start at a rate, however long they take.
     Open {
-        /// Operations a second of all clients together, 0.001 to 1,000,000.
+        /// Over all clients together, 0.001 to 1,000,000.
         per_second: f64,
-        /// The arrival process, by its name; `None` for the first that is registered.
+        /// `None` for the first that is registered.
         arrivals: Option<String>,
     },
 }
 
-/// An arrival process in experiments: how the starts of an open loop follow each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ArrivalNames {
-    /// Its name, as a level has it before its rate.
-    pub name: String,
-    /// What its gaps are, in a few words.
-    pub summary: String,
-}
-
 impl Rate {
-    /// Reads a level of [`Factor::RATE`], without an alias.
     pub fn parse(text: &str) -> Option<Self> {
         if text == "closed" {
             return Some(Self::Closed);
@@ -58,7 +48,7 @@ impl Rate {
             Some((name, rate)) => (Some(name.to_owned()), rate),
             None => (None, text),
         };
-        let per_second = number(rate.strip_suffix("/s")?)?;
+        let per_second = parse_plain_number(rate.strip_suffix("/s")?)?;
         RATES.contains(&per_second).then_some(Self::Open { per_second, arrivals })
     }
 }
@@ -73,10 +63,10 @@ impl fmt::Display for Rate {
     }
 }
 
-/// The canonical form of a level, where these are the arrival processes: the first is not named.
-pub(crate) fn canonical(
+/// The first arrival process is not named.
+pub(crate) fn canonical_level(
     text: &str,
-    arrivals: &[ArrivalNames],
+    arrivals: &[&ArrivalProcess],
 ) -> Result<String, ExperimentProblem> {
     let known = |name: &str| arrivals.iter().any(|known| known.name == name);
     match Rate::parse(text) {
@@ -89,39 +79,38 @@ pub(crate) fn canonical(
     }
     let mut problem = ExperimentProblem::new(format!("`{text}` is not a level of `rate`"));
     let lower = text.to_lowercase().replace(' ', "");
-    let (word, rate) = parted(&lower);
+    let (word, rate) = split_word(&lower);
     if per_second(rate) == Some(0.0) {
         problem = ExperimentProblem::new(format!("at a rate of `{text}` no operation ever starts"));
-    } else if let Some(meant) = meant(word, rate, arrivals) {
-        problem = problem.help(format!("did you mean `{meant}`?"));
+    } else if let Some(meant) = guess_rate(word, rate, arrivals) {
+        problem = problem.with_help(format!("did you mean `{meant}`?"));
     } else if word == "open" || known(word) {
-        let levels: Vec<String> = examples(arrivals).map(|(level, _)| level).collect();
-        problem = problem.help(format!("an open loop has a rate: `{}`", levels.join("`, or `")));
+        let levels: Vec<String> = example_levels(arrivals).map(|(level, _)| level).collect();
+        problem =
+            problem.with_help(format!("an open loop has a rate: `{}`", levels.join("`, or `")));
     } else if word.starts_with("close") || ["none", "off", "max", "unlimited"].contains(&word) {
-        problem = problem.help("did you mean `closed`?");
+        problem = problem.with_help("did you mean `closed`?");
     }
-    Err(problem.help(format!("valid: {}{}", RATE.syntax, ways(arrivals))))
+    Err(problem.with_help(format!("valid: {}{}", RATE.syntax, describe_arrivals(arrivals))))
 }
 
-/// How the rate of an open loop is written with each of these arrival processes: what follows the
-/// factor's syntax and help.
-pub(crate) fn ways(arrivals: &[ArrivalNames]) -> String {
+/// The end of the factor's syntax and help.
+pub(crate) fn describe_arrivals(arrivals: &[&ArrivalProcess]) -> String {
     let ways: Vec<String> =
-        examples(arrivals).map(|(level, summary)| format!("{level} {summary}")).collect();
+        example_levels(arrivals).map(|(level, summary)| format!("{level} {summary}")).collect();
     format!(": {}", ways.join("; "))
 }
 
-/// A level with each arrival process, and what its gaps are.
-fn examples(arrivals: &[ArrivalNames]) -> impl Iterator<Item = (String, &str)> {
+fn example_levels(arrivals: &[&ArrivalProcess]) -> impl Iterator<Item = (String, &'static str)> {
     arrivals.iter().enumerate().map(|(place, process)| {
-        let name = (place > 0).then(|| process.name.clone());
+        let name = (place > 0).then(|| process.name.to_owned());
         let level = Rate::Open { per_second: 200.0, arrivals: name }.to_string();
-        (level, &*process.summary)
+        (level, process.summary)
     })
 }
 
-/// A word at either end of a level, and what is left: `open` and `9/s` of `open:9/s` and `9/s:open`.
-fn parted(text: &str) -> (&str, &str) {
+/// `open` and `9/s` of `open:9/s` and of `9/s:open`.
+fn split_word(text: &str) -> (&str, &str) {
     match text.split_once([':', '@', '=', ',']) {
         Some((rate, word)) if number_at_start(rate).is_some() => (word, rate),
         Some((word, rate)) => (word, rate),
@@ -133,15 +122,13 @@ fn parted(text: &str) -> (&str, &str) {
     }
 }
 
-/// The level that was most likely meant, to thousandths.
-fn meant(word: &str, rate: &str, arrivals: &[ArrivalNames]) -> Option<Rate> {
+fn guess_rate(word: &str, rate: &str, arrivals: &[&ArrivalProcess]) -> Option<Rate> {
     let per_second = (per_second(rate)? * 1000.0).round() / 1000.0;
-    let names: Vec<&str> = arrivals.iter().map(|process| &*process.name).collect();
-    let arrivals = nearest(word, &names).filter(|name| *name != names[0]).map(str::to_owned);
+    let names: Vec<&str> = arrivals.iter().map(|process| process.name).collect();
+    let arrivals = find_nearest(word, &names).filter(|name| *name != names[0]).map(str::to_owned);
     RATES.contains(&per_second).then_some(Rate::Open { per_second, arrivals })
 }
 
-/// Operations a second, of a number and a unit of many kinds or none.
 fn per_second(text: &str) -> Option<f64> {
     let (number, unit) = number_at_start(text)?;
     let seconds = match unit.trim_start_matches("operations").trim_start_matches("ops") {
@@ -156,11 +143,10 @@ fn per_second(text: &str) -> Option<f64> {
 
 fn number_at_start(text: &str) -> Option<(f64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    Some((number(&text[..end])?, &text[end..]))
+    Some((parse_plain_number(&text[..end])?, &text[end..]))
 }
 
-/// A number of plain digits, with a point or without.
-fn number(text: &str) -> Option<f64> {
+fn parse_plain_number(text: &str) -> Option<f64> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     plain.then(|| text.parse().ok()).flatten()
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use bakeoff_results::OwnFactor;
 use serde::{Deserialize, Serialize};
 
 use crate::factor::{Factor, LabFactor, Valid};
@@ -11,12 +12,11 @@ const LEVELS: [&str; 3] =
     [EngineState::Cold.name(), EngineState::Warm.name(), EngineState::Steady.name()];
 
 impl Factor {
-    /// What the engine has behind it when measuring starts.
     pub const STATE: Self = Self::Own(&STATE);
 }
 
 static STATE: LabFactor = LabFactor {
-    name: "state",
+    name: OwnFactor::State.as_str(),
     summary: "caches and deferred work at the start of measuring",
     syntax: "cold: just restarted; warm: caches full, nothing deferred yet; steady: deferred work at \
              its lasting level",
@@ -26,20 +26,18 @@ static STATE: LabFactor = LabFactor {
     bare: true,
 };
 
-/// What an engine has behind it when measuring starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EngineState {
-    /// Its caches are empty, and the disk takes its time from its opening on: a restart.
+    /// Just restarted: its caches are empty, and the disk takes its time from the start.
     Cold,
-    /// Its caches are full, and it has put nothing off yet.
+    /// Its caches are full, and nothing is put off yet.
     Warm,
     /// Its caches are full, and every debt is at its lasting level.
     Steady,
 }
 
 impl EngineState {
-    /// Its name in files and flags.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cold => "cold",
@@ -48,7 +46,6 @@ impl EngineState {
         }
     }
 
-    /// Reads a level of [`Factor::STATE`], without an alias.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Cold, Self::Warm, Self::Steady].into_iter().find(|state| state.name() == text)
     }

@@ -1,31 +1,28 @@
-//! Rows of fields with commas between them, and where in the text each field stands.
+//! Rows of fields with commas between them, and where in the text each field stands: the crate `csv`
+//! tells the place of a row only, and takes a quote that is never closed.
 
 use std::ops::Range;
 
-/// A field, and where it stands, its quotes included.
+/// The span includes the quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field {
     pub(super) text: String,
     pub(super) span: Range<usize>,
 }
 
-/// What ends a field.
 enum FieldEnd {
     Field,
     Row,
 }
 
-/// The rows of a text, without empty lines. A field may stand in quotes; two quotes are one inside it.
-///
-/// # Errors
-/// What is wrong, and where.
-pub(super) fn rows(text: &str) -> Result<Vec<Vec<Field>>, (Range<usize>, &'static str)> {
+/// Without empty lines. A field may stand in quotes; two quotes are one inside it.
+pub(super) fn parse_rows(text: &str) -> Result<Vec<Vec<Field>>, (Range<usize>, &'static str)> {
     let mut rows = Vec::new();
     let mut row = Vec::new();
-    // A mark of the order of bytes is no text.
+    // A byte order mark is no text.
     let mut at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     while at < text.len() || !row.is_empty() {
-        let (field, next, end) = field(text, at)?;
+        let (field, next, end) = parse_field(text, at)?;
         row.push(field);
         at = next;
         if matches!(end, FieldEnd::Row) {
@@ -37,8 +34,7 @@ pub(super) fn rows(text: &str) -> Result<Vec<Vec<Field>>, (Range<usize>, &'stati
     Ok(rows)
 }
 
-/// The field that begins at a place, where the next one begins, and what ended it.
-fn field(
+fn parse_field(
     text: &str,
     start: usize,
 ) -> Result<(Field, usize, FieldEnd), (Range<usize>, &'static str)> {
@@ -50,7 +46,7 @@ fn field(
             (value.to_owned(), value.len())
         }
         Some(inside) => {
-            let closing = closing(inside);
+            let closing = find_closing_quote(inside);
             let closing = closing.ok_or((start..text.len(), "a quote is opened and not closed"))?;
             (inside[..closing].replace("\"\"", "\""), closing + 2)
         }
@@ -67,8 +63,7 @@ fn field(
     }
 }
 
-/// Where the closing quote stands in what follows an opening one.
-fn closing(inside: &str) -> Option<usize> {
+fn find_closing_quote(inside: &str) -> Option<usize> {
     let bytes = inside.as_bytes();
     let mut at = 0;
     loop {
@@ -85,7 +80,7 @@ mod tests {
     use super::*;
 
     fn texts(text: &str) -> Vec<Vec<String>> {
-        let rows = rows(text).unwrap_or_else(|wrong| panic!("{text:?}: {wrong:?}"));
+        let rows = parse_rows(text).unwrap_or_else(|wrong| panic!("{text:?}: {wrong:?}"));
         rows.into_iter().map(|row| row.into_iter().map(|field| field.text).collect()).collect()
     }
 
@@ -102,14 +97,14 @@ mod tests {
     #[test]
     fn a_field_knows_where_it_stands() {
         let text = "a,bc\r\n\"d\",e";
-        let rows = rows(text).expect("rows");
+        let rows = parse_rows(text).expect("rows");
         let spans = rows.iter().flatten().map(|field| &text[field.span.clone()]);
         assert_eq!(spans.collect::<Vec<_>>(), ["a", "bc", "\"d\"", "e"]);
     }
 
     #[test]
     fn quotes_that_are_wrong_are_told_with_their_place() {
-        assert_eq!(rows("a\n\"b").unwrap_err().0, 2..4);
-        assert_eq!(rows("\"a\"b,c").unwrap_err().0, 0..4);
+        assert_eq!(parse_rows("a\n\"b").unwrap_err().0, 2..4);
+        assert_eq!(parse_rows("\"a\"b,c").unwrap_err().0, 0..4);
     }
 }

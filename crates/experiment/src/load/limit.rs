@@ -1,15 +1,14 @@
-//! What is wrong with looking for the highest rate that keeps a limit.
+//! Checks a search for the highest rate that keeps a limit.
 
-use bakeoff_factor::limit::VALID;
+use bakeoff_results::limit::VALID;
 
 use crate::message::ExperimentProblem;
 use crate::{Experiment, Factor, PlannerNames, WorkloadNames};
 
-/// What is wrong, where a limit or a planner that goes by one was named.
-pub(super) fn check(
+pub(super) fn check_limit(
     experiment: &Experiment,
     workload: &WorkloadNames,
-    planner: &PlannerNames,
+    planner: PlannerNames,
 ) -> Vec<ExperimentProblem> {
     let name = &planner.name;
     match (experiment.limit, planner.seeks) {
@@ -18,24 +17,24 @@ pub(super) fn check(
             let problem = ExperimentProblem::new(format!(
                 "the planner `{name}` looks for no limit by itself"
             ));
-            return vec![problem.help("add --find-limit p99=50ms").help(VALID)];
+            return vec![problem.with_help("add --find-limit p99=50ms").with_help(VALID)];
         }
         (Some(_), false) => {
             let problem = ExperimentProblem::new(format!("the planner `{name}` takes no limit"));
-            return vec![problem.help("leave `planner` out, or `find_limit`")];
+            return vec![problem.with_help("leave `planner` out, or `find_limit`")];
         }
         (Some(_), true) => {}
     }
     let mut problems = Vec::new();
-    if !workload.has(Factor::RATE) {
+    if !workload.has_factor(Factor::RATE) {
         let title = format!("operations of `{}` don't start at a rate", workload.name);
-        problems.push(ExperimentProblem::new(title).help("leave `find_limit` out"));
+        problems.push(ExperimentProblem::new(title).with_help("leave `find_limit` out"));
     }
     let rates = experiment.factors.get(&Factor::RATE).map_or(0, Vec::len);
     if rates > 1 {
         let title =
             format!("a limit is looked for from one rate on, and `rate` has {rates} levels");
-        problems.push(ExperimentProblem::new(title).help(
+        problems.push(ExperimentProblem::new(title).with_help(
             "name the rate to begin with, or leave `rate` out, to begin at half of what a closed loop reaches",
         ));
     }

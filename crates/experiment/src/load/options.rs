@@ -1,136 +1,140 @@
-//! What is wrong with factors that options of engines and parameters of disks are: what can be told
-//! only beside the engines and disks of the experiment.
+//! Checks factors that are options of engines or parameters of disks, which depend on the
+//! experiment's engines and disks.
 
 use std::collections::BTreeMap;
 
-use bakeoff_factor::DEFAULT;
+use bakeoff_engines::DEFAULT;
 
 use crate::factor::OptionFactor;
-use crate::layer::GivenLevels;
-use crate::level::{base, each_once};
+use crate::layer::LocatedLevels;
+use crate::level::{each_once, without_alias};
 use crate::message::ExperimentProblem;
 use crate::options::HOLDERS;
 use crate::{Experiment, Factor, Vocabulary};
 
-/// All that is wrong. `given` are the levels as they were written.
-pub(super) fn check(
-    given: &BTreeMap<Factor, GivenLevels>,
+pub(super) fn check_options(
+    given: &BTreeMap<Factor, LocatedLevels>,
     experiment: &Experiment,
     vocabulary: &Vocabulary,
 ) -> Vec<ExperimentProblem> {
     let check = OptionCheck { given, experiment, vocabulary };
-    let none = GivenLevels::new();
+    let none = LocatedLevels::new();
     let compared = Some(experiment.compare).filter(|factor| !given.contains_key(factor));
     let all = given.iter().map(|(factor, levels)| (*factor, levels));
     let all = all.chain(compared.map(|factor| (factor, &none)));
-    all.flat_map(|(factor, levels)| check.factor(factor, levels)).collect()
+    all.flat_map(|(factor, levels)| check.check_factor(factor, levels)).collect()
 }
 
 struct OptionCheck<'a> {
-    given: &'a BTreeMap<Factor, GivenLevels>,
+    given: &'a BTreeMap<Factor, LocatedLevels>,
     experiment: &'a Experiment,
     vocabulary: &'a Vocabulary,
 }
 
-/// A level of `engine` or `disk` that has an option.
-struct Holder<'a> {
+struct OptionHolder<'a> {
     of: Factor,
     level: &'a str,
 }
 
 impl OptionCheck<'_> {
-    /// What is wrong with the levels that were given of a factor.
-    fn factor(&self, factor: Factor, levels: &GivenLevels) -> Vec<ExperimentProblem> {
-        let holders = self.holders(factor.name());
+    fn check_factor(&self, factor: Factor, levels: &LocatedLevels) -> Vec<ExperimentProblem> {
+        let holders = self.find_holders(factor.name());
         let at = |problem: ExperimentProblem| match levels.first() {
-            Some(first) => problem.at(&first.place),
+            Some(first) => problem.at_place(&first.place),
             None => problem,
         };
-        let means = |meanings: [String; 2]| vec![at(ambiguous(factor, &meanings))];
+        let means = |meanings: [String; 2]| vec![at(explain_ambiguous(factor, &meanings))];
         match (factor, &holders[..]) {
             (Factor::Own(_), _) | (Factor::Declared(_), []) => Vec::new(),
-            // A level that is no value of the option can mean the factor alone.
+            // A level that is no value of the option can only mean the factor.
             (Factor::Declared(_), _)
                 if !levels.is_empty() && !self.may_mean(&holders, factor, levels) =>
             {
                 Vec::new()
             }
             (Factor::Declared(_), [first, ..]) => {
-                means([format!("the workload `{}`", self.experiment.workload), first.words()])
+                means([format!("the workload `{}`", self.experiment.workload), first.in_words()])
             }
             (Factor::Option(option), []) => vec![at(nobody_has(option))],
             (Factor::Option(_), [first, .., last]) if first.of != last.of => {
-                means([first.words(), last.words()])
+                means([first.in_words(), last.in_words()])
             }
             (Factor::Option(option), _) => {
-                let twice = holders.iter().filter_map(|holder| self.twice(option, holder, levels));
+                let twice = holders
+                    .iter()
+                    .filter_map(|holder| self.check_given_once(option, holder, levels));
                 let twice: Vec<ExperimentProblem> = twice.collect();
-                if twice.is_empty() { self.levels(option, &holders, levels) } else { twice }
+                if twice.is_empty() { self.check_levels(option, &holders, levels) } else { twice }
             }
         }
     }
 
-    /// Whether a level of a factor is a value of the option of that name, too.
-    fn may_mean(&self, holders: &[Holder<'_>], factor: Factor, levels: &GivenLevels) -> bool {
-        let takes = |holder: &Holder<'_>, level: &str| {
-            self.vocabulary.holders(holder.of).takes(holder.level, factor.name(), level).is_ok()
+    /// Whether a level of the factor is a value of the option of the same name, too.
+    fn may_mean(
+        &self,
+        holders: &[OptionHolder<'_>],
+        factor: Factor,
+        levels: &LocatedLevels,
+    ) -> bool {
+        let takes = |holder: &OptionHolder<'_>, level: &str| {
+            self.vocabulary
+                .option_holders(holder.of)
+                .takes(holder.level, factor.name(), level)
+                .is_ok()
         };
-        levels.iter().any(|given| holders.iter().any(|it| takes(it, base(&given.value))))
+        levels.iter().any(|given| holders.iter().any(|it| takes(it, without_alias(&given.value))))
     }
 
-    /// The engines and disks of the experiment that have an option of that name, each once.
-    fn holders(&self, name: &str) -> Vec<Holder<'_>> {
+    fn find_holders(&self, name: &str) -> Vec<OptionHolder<'_>> {
         let of = |of: Factor| {
             let levels = self.experiment.factors.get(&of).into_iter().flatten();
-            each_once(levels).into_iter().map(move |level| Holder { of, level })
+            each_once(levels).into_iter().map(move |level| OptionHolder { of, level })
         };
-        let has = |it: &Holder<'_>| self.vocabulary.holders(it.of).has(it.level, name);
+        let has = |it: &OptionHolder<'_>| self.vocabulary.option_holders(it.of).has(it.level, name);
         HOLDERS.into_iter().flat_map(of).filter(has).collect()
     }
 
-    /// What is wrong where a level says itself what the option is.
-    fn twice(
+    fn check_given_once(
         &self,
         option: &OptionFactor,
-        holder: &Holder<'_>,
-        levels: &GivenLevels,
+        holder: &OptionHolder<'_>,
+        levels: &LocatedLevels,
     ) -> Option<ExperimentProblem> {
         let name = &option.name;
-        if !self.vocabulary.holders(holder.of).gives(holder.level, name) {
+        if !self.vocabulary.option_holders(holder.of).gives(holder.level, name) {
             return None;
         }
-        let title = format!("`{name}` is given twice: by {}, and as a factor", holder.words());
-        let problem = ExperimentProblem::new(title).help("leave one of them out");
+        let title = format!("`{name}` is given twice: by {}, and as a factor", holder.in_words());
+        let problem = ExperimentProblem::new(title).with_help("leave one of them out");
         let written = self.given.get(&holder.of).into_iter().flatten();
-        let mut written = written.filter(|level| base(&level.value) == holder.level);
+        let mut written = written.filter(|level| without_alias(&level.value) == holder.level);
         let places = written.next().into_iter().chain(levels.first()).map(|given| &given.place);
         Some(places.fold(problem, ExperimentProblem::and_at))
     }
 
-    /// What is wrong with levels that none can be had with.
-    fn levels(
+    fn check_levels(
         &self,
         option: &OptionFactor,
-        holders: &[Holder<'_>],
-        levels: &GivenLevels,
+        holders: &[OptionHolder<'_>],
+        levels: &LocatedLevels,
     ) -> Vec<ExperimentProblem> {
-        let given = levels.iter().filter(|given| base(&given.value) != DEFAULT);
+        let given = levels.iter().filter(|given| without_alias(&given.value) != DEFAULT);
         let wrong = given.filter_map(|given| {
-            let takes = |holder: &Holder<'_>| {
-                let all = self.vocabulary.holders(holder.of);
-                all.takes(holder.level, &option.name, base(&given.value))
+            let takes = |holder: &OptionHolder<'_>| {
+                let all = self.vocabulary.option_holders(holder.of);
+                all.takes(holder.level, &option.name, without_alias(&given.value))
             };
             let taken: Vec<Result<(), ExperimentProblem>> = holders.iter().map(takes).collect();
             let all_wrong: Result<Vec<ExperimentProblem>, ()> =
                 taken.into_iter().map(|it| it.err().ok_or(())).collect();
-            Some(all_wrong.ok()?.into_iter().next()?.at(&given.place))
+            Some(all_wrong.ok()?.into_iter().next()?.at_place(&given.place))
         });
         wrong.collect()
     }
 }
 
-impl Holder<'_> {
-    fn words(&self) -> String {
+impl OptionHolder<'_> {
+    fn in_words(&self) -> String {
         format!("the {} `{}`", self.of, self.level)
     }
 }
@@ -140,15 +144,15 @@ fn nobody_has(option: &OptionFactor) -> ExperimentProblem {
     let title =
         format!("no {} of this experiment has the option `{}`", of.join(" or "), option.name);
     ExperimentProblem::new(title)
-        .help(format!("those that have it: {}", option.declarers().join(", ")))
+        .with_help(format!("those that have it: {}", option.declarers().join(", ")))
 }
 
-fn ambiguous(factor: Factor, [one, other]: &[String; 2]) -> ExperimentProblem {
+fn explain_ambiguous(factor: Factor, [one, other]: &[String; 2]) -> ExperimentProblem {
     ExperimentProblem::new(format!(
         "`{factor}` means two things: {one} declares it, and so does {other}"
     ))
-    .help(format!(
+    .with_help(format!(
         "give that of one in its own level, NAME/{factor}=VALUE, and leave the factor out"
     ))
-    .help("or rename it where it is declared, if that is yours")
+    .with_help("or rename it where it is declared, if that is yours")
 }

@@ -1,21 +1,19 @@
-//! What is wrong with taking a workload's rows from a file.
+//! Checks whether a workload can take its rows from a file.
 
 use crate::message::ExperimentProblem;
-use crate::{Experiment, RowsFrom, Vocabulary, WorkloadNames};
+use crate::{Experiment, RowOrigin, Vocabulary, WorkloadNames};
 
-/// What is wrong, if rows are to come from a file: not every workload takes them, and one that does has no
-/// use for a text.
-pub(super) fn check(
+pub(super) fn check_rows(
     experiment: &Experiment,
     workload: &WorkloadNames,
     vocabulary: &Vocabulary,
 ) -> Vec<ExperimentProblem> {
     let mut problems = Vec::new();
-    if experiment.rows_strict && !matches!(experiment.rows_from, Some(RowsFrom::File(_))) {
+    if experiment.rows_strict && !matches!(experiment.rows_from, Some(RowOrigin::File(_))) {
         let title = "`rows_strict` is for rows from a file, and none is named";
         problems.push(
             ExperimentProblem::new(title)
-                .help("name it as `rows_from`, or leave `rows_strict` out"),
+                .with_help("name it as `rows_from`, or leave `rows_strict` out"),
         );
     }
     if experiment.rows_from.is_none() {
@@ -26,11 +24,11 @@ pub(super) fn check(
         let takers = vocabulary.workloads.iter().filter(|workload| !workload.takes_rows.is_empty());
         let takers: Vec<&str> = takers.map(|workload| &*workload.name).collect();
         let help = format!("leave `rows_from` out; rows from a file: {}", takers.join(", "));
-        problems.push(ExperimentProblem::new(title).help(help));
+        problems.push(ExperimentProblem::new(title).with_help(help));
     }
     if experiment.text.is_some() {
         let title = "`text` and `rows_from` both say where texts come from";
-        problems.push(ExperimentProblem::new(title).help("leave one of them out"));
+        problems.push(ExperimentProblem::new(title).with_help("leave one of them out"));
     }
     problems
 }

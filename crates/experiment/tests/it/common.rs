@@ -1,12 +1,20 @@
 //! What the tests share.
 
-use std::sync::Arc;
+use std::path::Path;
 
-use bakeoff_experiment::{
-    ArrivalNames, CollectionNames, CutBy, Declared, DeviceProblem, DeviceTable, DiskModels, Disks,
-    EngineNames, Engines, Error, Experiment, Factor, FlagOverrides, ParameterNames, PlannerNames,
-    SettingPermission, Variant, Vocabulary, WorkloadNames, presets, without_passwords,
+use bakeoff_devices::models::Models;
+use bakeoff_engines::options::EngineOptions;
+use bakeoff_engines::{
+    Database, Durability, Engine, EngineDescription, EngineHome, EngineOption, OpenTerms, Promise,
+    Schema, SettingStanding, Statement,
 };
+use bakeoff_experiment::{
+    CutBy, Declared, Disks, Engines, Error, Experiment, Factor, FlagOverrides, PlannerNames,
+    Vocabulary, WorkloadNames, presets,
+};
+use bakeoff_load::ArrivalProcess;
+use bakeoff_workloads::Collection;
+use clap::Parser;
 
 /// The shortest file that is right.
 pub const GOOD: &str = "workload = \"redmine\"\nengine = \"sqlite\"\n";
@@ -20,7 +28,7 @@ pub const DEPTH: Factor = Factor::Declared(&Declared {
     summary: "how many requests are in flight",
     syntax: "1 to 1024",
     default: "1",
-    canonical: depth,
+    canonical: &depth,
 });
 
 fn depth(text: &str) -> Result<String, String> {
@@ -34,19 +42,100 @@ fn depth(text: &str) -> Result<String, String> {
 pub const OF_FILES: [Factor; 6] =
     [Factor::DISK, Factor::NEIGHBOURS, Factor::CLIENTS, Factor::RATE, Factor::SCALE, DEPTH];
 
+/// An engine that is only named.
+#[derive(Clone)]
+pub struct NamedEngine {
+    pub name: &'static str,
+    pub options: Vec<EngineOption>,
+    pub home: EngineHome,
+    pub stores: bool,
+}
+
+impl NamedEngine {
+    /// One that is built in, with options.
+    pub fn new(name: &'static str, options: Vec<EngineOption>) -> Self {
+        Self { name, options, home: EngineHome::Process, stores: true }
+    }
+
+    pub fn registered(self) -> &'static dyn Engine {
+        Box::leak(Box::new(self))
+    }
+}
+
+impl Engine for NamedEngine {
+    fn about(&self) -> EngineDescription {
+        EngineDescription {
+            name: self.name,
+            summary: "it is only named",
+            promises: Durability::ALL.map(|it| Promise::new(it, "nothing", "nothing is run")),
+            home: self.home,
+            stores: self.stores,
+            rolls_back: true,
+            packages: &[],
+        }
+    }
+
+    fn version(&self) -> String {
+        String::new()
+    }
+
+    fn options(&self) -> Vec<EngineOption> {
+        self.options.clone()
+    }
+
+    fn with(&self, name: &'static str, _: &EngineOptions) -> Result<Box<dyn Engine>, String> {
+        Ok(Box::new(Self { name, ..self.clone() }))
+    }
+
+    /// What runs a command asks for trust, and a port is the lab's own.
+    fn standing(&self, name: &str, _: &str) -> SettingStanding {
+        assert_eq!(self.home, EngineHome::Server, "no other takes settings");
+        match name {
+            "run_command" => {
+                let postgres = bakeoff_engines::find_level("postgres").expect("it is built in");
+                postgres.standing("archive_command", "touch")
+            }
+            "port" => SettingStanding::Reserved,
+            _ => SettingStanding::Free,
+        }
+    }
+
+    fn open(
+        &self,
+        _: &Path,
+        _: &OpenTerms,
+        _: &Schema,
+        _: &[Statement],
+    ) -> bakeoff_engines::Result<Box<dyn Database>> {
+        panic!("nothing of it is run")
+    }
+}
+
+/// A factor that takes any text.
+pub const fn plain(name: &'static str, default: &'static str) -> Declared {
+    let canonical: &'static bakeoff_engines::LevelForm = &|text| Ok(text.to_owned());
+    Declared { name, summary: "", syntax: "", default, canonical }
+}
+
+static PATH_FACTOR: Declared = plain("path", "default");
+
+/// An option that asks for trust.
+pub static PATH: EngineOption =
+    EngineOption { factor: &PATH_FACTOR, trust: Some("has bakeoff run the programs in a folder") };
+
 /// Names like those that the command knows.
 pub fn vocabulary() -> Vocabulary {
     vocabulary_with(&["sqlite", "lmdb", "fjall", "mariadb:innodb", "null"])
 }
 
 /// The same with these engines.
-pub fn vocabulary_with(engines: &[&str]) -> Vocabulary {
+pub fn vocabulary_with(engines: &[&'static str]) -> Vocabulary {
     let strings = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-    let engine = |name: &str| EngineNames {
-        name: name.to_owned(),
-        options: Vec::new(),
-        takes_settings: name == "mariadb:innodb",
-        stores: name != "null",
+    let engine = |name: &'static str| {
+        let is_server = ["mariadb:innodb", "tarantool:memtx"].contains(&name);
+        let home = if is_server { EngineHome::Server } else { EngineHome::Process };
+        let options = if is_server { vec![PATH] } else { Vec::new() };
+        NamedEngine { home, stores: name != "null", ..NamedEngine::new(name, options) }.registered()
     };
     let workload = |name: &str, scales: &[&str]| WorkloadNames {
         name: name.to_owned(),
@@ -55,7 +144,7 @@ pub fn vocabulary_with(engines: &[&str]) -> Vocabulary {
         factors: Factor::OWN.into(),
         reads_back: name == "ledger",
         takes_rows: Vec::new(),
-        cut_by: Ok(CutBy::engines("ledger")),
+        cut_by: Ok(CutBy::under_engines("ledger")),
     };
     let files = WorkloadNames {
         factors: OF_FILES.into(),
@@ -63,41 +152,44 @@ pub fn vocabulary_with(engines: &[&str]) -> Vocabulary {
         ..workload("files", &["small", "large", "giant"])
     };
     Vocabulary {
-        engines: Engines::new(
-            engines.iter().copied().map(engine).collect(),
-            url,
-            Arc::new(variant),
-            Arc::new(standing),
-        ),
+        engines: Engines::new(engines.iter().copied().map(engine)),
         workloads: vec![
             workload("redmine", &["small", "large", "giant"]),
             workload("reads", &["tiny"]),
             workload("ledger", &["small", "large"]),
             files,
         ],
-        disks: Disks::new(Models),
+        disks: Disks::new(Models::standard()),
         collections: Vec::new(),
-        arrivals: [("even", "in even gaps"), ("poisson", "in random gaps"), ("pairs", "in pairs")]
-            .map(|(name, summary)| ArrivalNames { name: name.into(), summary: summary.into() })
-            .into(),
+        arrivals: ARRIVALS.iter().collect(),
         planners: [
             ("fixed", false, false),
             ("longer", false, false),
             ("decides", true, false),
             ("seeks", false, true),
         ]
-        .map(|(name, repeats, seeks)| PlannerNames { name: name.into(), repeats, seeks })
+        .map(|(name, repeats, seeks)| PlannerNames { name, repeats, seeks })
         .into(),
         presets: presets().to_vec(),
         trusts: false,
     }
 }
 
+static ARRIVALS: [ArrivalProcess; 3] = [
+    ArrivalProcess { summary: "in even gaps", ..ArrivalProcess::EVEN },
+    ArrivalProcess { summary: "in random gaps", ..ArrivalProcess::POISSON },
+    ArrivalProcess { name: "pairs", summary: "in pairs", ..ArrivalProcess::EVEN },
+];
+
+static INSTALLED: Collection =
+    Collection { name: "words", path: env!("CARGO_MANIFEST_PATH"), package: "words" };
+static MISSING: Collection = Collection { path: "/no/such/words", ..INSTALLED };
+
 /// The same names, where `redmine` takes rows, and there is a collection `words` of text.
 pub fn taking_rows(installed: bool) -> Vocabulary {
     let mut vocabulary = vocabulary();
     vocabulary.workloads[0].takes_rows = vec![10, 100, 1000];
-    vocabulary.collections = vec![CollectionNames { name: "words".into(), installed }];
+    vocabulary.collections = vec![if installed { &INSTALLED } else { &MISSING }];
     vocabulary
 }
 
@@ -106,144 +198,135 @@ pub fn trusting() -> Vocabulary {
     Vocabulary { trusts: true, ..vocabulary() }
 }
 
-/// What runs a command asks for trust, and a port is the lab's own.
-fn standing(engine: &str, name: &str, _: &str) -> SettingPermission {
-    assert_eq!(engine, "mariadb:innodb", "no other takes settings");
-    match name {
-        "run_command" => SettingPermission::Trusted("has the server run a command".to_owned()),
-        "port" => SettingPermission::Reserved,
-        _ => SettingPermission::Free,
-    }
+/// A command that has the flags of keys alone.
+#[derive(Parser)]
+pub struct Flags {
+    #[command(flatten)]
+    changes: FlagOverrides,
 }
 
-/// A level with options, whose values are canonical in small letters; a `path` asks for trust, and a `wal_mode`
-/// is no setting.
-pub fn variant(text: &str, _: &[(&str, &str)]) -> Result<Variant, String> {
-    let name = text.split('/').next().unwrap_or(text);
-    if !["mariadb:innodb", "tarantool:memtx"].contains(&name) {
-        return Err(format!("`{name}` takes no options\nwrite `{name}` alone"));
-    }
-    let mut options: Vec<(String, String)> = Vec::new();
-    for piece in text.split('/').skip(1) {
-        match (piece.split_once('='), options.last_mut()) {
-            (Some((name, value)), _) => options.push((name.to_owned(), value.to_lowercase())),
-            (None, Some((_, value))) => *value = format!("{value}/{piece}"),
-            (None, None) => return Err(format!("`{piece}` is not an option\nwrite NAME=VALUE")),
+/// What a command line says. Its flags are `--NAME=VALUE`, those of factors, too.
+pub fn flags(line: &str) -> FlagOverrides {
+    let given = format!(" {line}");
+    let given = given.split(" --").skip(1).map(|flag| flag.split_once('=').unwrap_or((flag, "")));
+    let (mut factors, mut named, mut keys) = (Vec::new(), Vec::new(), vec!["it".to_owned()]);
+    for (name, value) in given {
+        match Factor::OWN.into_iter().find(|own| own.name() == name) {
+            Some(own) => factors.push((own, value.to_owned())),
+            None if name == "factor" => named.push(value.to_owned()),
+            None if value.is_empty() => keys.push(format!("--{name}")),
+            None => keys.push(format!("--{name}={value}")),
         }
     }
-    options.sort();
-    let written = options.iter().map(|(name, value)| format!("/{name}={value}"));
-    let level = format!("{name}{}", written.collect::<String>());
-    let is_own = |(name, _): &(String, String)| ["path", "wal_mode"].contains(&&**name);
-    let (own, settings): (Vec<_>, _) = options.into_iter().partition(is_own);
-    let why = "has bakeoff run the programs in a folder".to_owned();
-    let trusted = own.into_iter().filter(|(name, _)| name == "path");
-    let trusts = trusted.map(|(name, _)| (name, why.clone())).collect();
-    Ok(Variant { level, settings, trusts })
+    let Flags { changes } = Flags::try_parse_from(keys).unwrap_or_else(|wrong| panic!("{wrong}"));
+    FlagOverrides { factors, named, ..changes }
 }
 
-/// A database's URL: its scheme is `mysql`, and it names a database.
-fn url(text: &str) -> Result<String, String> {
-    let rest =
-        text.strip_prefix("mysql://").ok_or("the URL is of no known kind\nwrite mysql://")?;
-    if !rest.contains('/') {
-        return Err("the URL names no database".to_owned());
-    }
-    let name = without_passwords(text);
-    if name.contains('*') { Err("the URL is not plain".to_owned()) } else { Ok(name) }
+/// Loads a file `my.toml` of that text under these flags.
+pub fn load(toml: &str, line: &str, vocabulary: &Vocabulary) -> Result<Experiment, Error> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    load_in(folder.path(), toml, line, vocabulary)
 }
 
-/// Models of disks without parameters that a factor could be.
-pub struct Models;
-
-impl DiskModels for Models {
-    fn names(&self) -> Vec<String> {
-        ["hdd-7200", "ebs-gp2:SIZE"].map(str::to_owned).into()
-    }
-
-    fn example(&self) -> String {
-        "ssd-sata".to_owned()
-    }
-
-    /// `hdd-7200`, or `ebs-gp2:` and a size, as `100G`.
-    fn level(&self, text: &str) -> Result<String, String> {
-        let size = text.strip_prefix("ebs-gp2:").and_then(|size| size.strip_suffix('G'));
-        let size = size.map(str::parse::<u32>);
-        match (text, size) {
-            ("hdd-7200" | "ssd-sata" | "ebs-magnetic", _) => Ok(text.to_owned()),
-            (array, _) if array.starts_with("raid10:") => Ok(array.to_owned()),
-            (_, Some(Ok(size))) => Ok(format!("ebs-gp2:{size}G")),
-            _ => Err(format!("`{text}` has no size\nwrite `ebs-gp2:100G`")),
-        }
-    }
-
-    /// A device of one's own has a model, a number of turns and, if it is said, a number of tags.
-    fn check(&self, table: &DeviceTable) -> Result<(), Vec<DeviceProblem>> {
-        let number = |key: &str| table.get(key).map(|value| value.as_integer().unwrap_or(0));
-        let problem = |key: Option<&str>, message: &str| DeviceProblem {
-            key: key.map(str::to_owned),
-            message: message.to_owned(),
-        };
-        if table.get("model").and_then(toml::Value::as_str) != Some("hdd-7200") {
-            return Err(vec![problem(None, "a device needs a model\nadd `model = \"hdd-7200\"`")]);
-        }
-        let wrong = ["rpm", "tags"].into_iter().filter(|key| number(key).is_some_and(|n| n < 1));
-        let wrong = wrong.map(|key| problem(Some(key), &format!("its {key} has to be above 0")));
-        let wrong: Vec<DeviceProblem> = wrong.collect();
-        if wrong.is_empty() { Ok(()) } else { Err(wrong) }
-    }
-
-    fn parameters(&self) -> Vec<ParameterNames> {
-        Vec::new()
-    }
-
-    fn value(&self, _: &str, _: &str) -> Option<Result<String, String>> {
-        None
-    }
-
-    fn parameters_of(&self, _: &DeviceTable) -> Vec<(String, bool)> {
-        Vec::new()
-    }
-}
-
-/// Loads a file `my.toml` of that text.
-pub fn load(toml: &str, changes: &FlagOverrides) -> Result<Experiment, Error> {
-    load_with(toml, changes, &vocabulary())
-}
-
-/// Loads a file `my.toml` of that text, with names of one's own.
-pub fn load_with(
+/// The same in that folder.
+pub fn load_in(
+    folder: &Path,
     toml: &str,
-    changes: &FlagOverrides,
+    line: &str,
     vocabulary: &Vocabulary,
 ) -> Result<Experiment, Error> {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("my.toml");
+    let path = folder.join("my.toml");
     std::fs::write(&path, toml).expect("a file");
-    Experiment::load(path.to_str().expect("UTF-8"), changes, vocabulary)
+    Experiment::load(path.to_str().expect("UTF-8"), &flags(line), vocabulary)
 }
 
-/// The message for a file of that text, without the folder's name.
-pub fn message(toml: &str, changes: &FlagOverrides) -> String {
-    message_with(toml, changes, &vocabulary())
-}
-
-/// The same with names of one's own.
-pub fn message_with(toml: &str, changes: &FlagOverrides, vocabulary: &Vocabulary) -> String {
-    let error = load_with(toml, changes, vocabulary);
-    let error = error.expect_err("something is wrong").to_string();
-    let line = |line: &str| match (line.find("--> /"), line.find("my.toml")) {
-        (Some(start), Some(end)) => format!("{}{}", &line[..start + 4], &line[end..]),
-        _ => line.to_owned(),
-    };
-    error.lines().map(line).collect::<Vec<_>>().join("\n")
-}
-
-/// A message begins with this, and its carets stand under that piece of a line.
+/// An experiment that is right. What is run is what the run folder keeps: it is read as it is written.
 #[track_caller]
-pub fn assert_under(message: &str, title: &str, line: &str, piece: &str) {
-    assert!(message.starts_with(&format!("error: {title}")), "{message}");
-    let carets = format!("{}{}", " ".repeat(line.find(piece).unwrap()), "^".repeat(piece.len()));
-    let shown = format!(" | {line}\n  | {carets}\n");
-    assert!(message.contains(&shown), "{shown}is not in:\n{message}");
+pub fn good_with(toml: &str, line: &str, vocabulary: &Vocabulary) -> Experiment {
+    let experiment = load(toml, line, vocabulary);
+    let experiment = experiment.unwrap_or_else(|error| panic!("{toml}\n{line}\n{error}"));
+    let trusting = Vocabulary { trusts: true, ..vocabulary.clone() };
+    let again = load(&experiment.to_toml(), "", &trusting).map_err(|error| error.to_string());
+    assert_eq!(again.as_ref(), Ok(&experiment));
+    experiment
+}
+
+#[track_caller]
+pub fn good(toml: &str, line: &str) -> Experiment {
+    good_with(toml, line, &vocabulary())
+}
+
+/// The levels of a factor that are run.
+#[track_caller]
+pub fn levels(toml: &str, line: &str, factor: Factor) -> Vec<String> {
+    good(toml, line).run_levels(factor)
+}
+
+/// The message for a file and flags that are wrong, without the folder's name.
+#[track_caller]
+pub fn wrong_with(toml: &str, line: &str, vocabulary: &Vocabulary) -> String {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let error = load_in(folder.path(), toml, line, vocabulary);
+    let error = error.expect_err(&format!("{toml}\n{line}")).to_string();
+    error.replace(&format!("{}/", folder.path().display()), "")
+}
+
+#[track_caller]
+pub fn wrong(toml: &str, line: &str) -> String {
+    wrong_with(toml, line, &vocabulary())
+}
+
+/// A message has these parts. One is a line with what is underlined in it, `--disk «host»`; the others are
+/// text.
+#[track_caller]
+pub fn assert_has(message: &str, parts: &[&str]) {
+    for part in parts {
+        let Some((start, piece, end)) = underlined(part) else {
+            assert!(message.contains(part), "{part:?} is not in:\n{message}");
+            continue;
+        };
+        let carets = format!("{}{}", " ".repeat(start.len()), "^".repeat(piece.len()));
+        let shown = format!(" | {start}{piece}{end}\n  | {carets}");
+        assert!(message.contains(&shown), "{shown}\nis not in:\n{message}");
+    }
+}
+
+fn underlined(part: &str) -> Option<(&str, &str, &str)> {
+    let (start, rest) = part.split_once('«')?;
+    let (piece, end) = rest.split_once('»')?;
+    Some((start, piece, end))
+}
+
+/// The rows of a table in a file: what stands behind `==` before them, inputs, and what is told.
+pub fn rows(table: &str) -> Vec<(String, Vec<String>, Vec<&str>)> {
+    let unfold = |text: &str| text.split('⏎').map(str::trim).collect::<Vec<_>>().join("\n");
+    let (mut head, mut rows) = (String::new(), Vec::new());
+    for row in table.lines().filter(|row| !row.is_empty() && !row.starts_with('#')) {
+        if let Some(text) = row.strip_prefix("== ") {
+            head = unfold(text) + "\n";
+            continue;
+        }
+        let (inputs, parts) = row.split_once(" => ").unwrap_or_else(|| panic!("no row: {row}"));
+        let inputs = inputs.split(" :: ").map(unfold).collect();
+        rows.push((head.clone(), inputs, parts.split(" // ").collect()));
+    }
+    rows
+}
+
+/// Holds what is told of the files and flags of a table, each once; of one line, where it stands.
+pub fn check_messages(table: &str, vocabulary: &Vocabulary) {
+    for (head, inputs, parts) in rows(table) {
+        let of = |flags: bool| inputs.iter().find(|input| input.starts_with("--") == flags);
+        let (more, line) = (of(false).map_or("", |it| it), of(true).map_or("", |it| it));
+        let message = wrong_with(&format!("{head}{more}\n"), line, vocabulary);
+        assert_has(&message, &parts);
+        assert_eq!(message.matches("error: ").count(), 1, "{inputs:?}\n{message}");
+        if !parts.iter().any(|part| part.contains("my.toml")) {
+            let title = message.lines().next().unwrap_or_default();
+            assert!(title.contains(parts[0]), "{} is not the title of:\n{message}", parts[0]);
+            let place = format!("--> my.toml:{}:", head.lines().count() + 1);
+            let alone = line.is_empty() && !more.contains('\n');
+            assert!(!alone || message.contains(&place), "{place} is not in:\n{message}");
+        }
+    }
 }

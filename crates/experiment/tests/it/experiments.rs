@@ -1,22 +1,20 @@
 //! What an experiment says, out of its file, its table `[quick]` and the flags.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use crate::common::{
-    DEPTH, GOOD, OF_FILES, load, load_with, taking_rows, trusting, vocabulary, vocabulary_with,
+    DEPTH, GOOD, assert_has, flags, good, good_with, levels, load_in, plain, taking_rows, trusting,
+    vocabulary, vocabulary_with, wrong, wrong_with,
 };
 use bakeoff_experiment::{
-    Bounds, CutBy, Cuts, Declared, Experiment, FILE_SYSTEMS, Factor, FlagOverrides, KEEPS,
-    PlannerNames, Rate, RowsFrom, WorkloadNames, base, engine, presets,
+    Experiment, Factor, KEEPS, PlannerNames, Rate, RowOrigin, Vocabulary, WorkloadNames,
+    engine_name, presets, without_alias,
 };
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 
 #[test]
 fn what_is_left_out_has_a_default() {
-    let experiment = load(GOOD, &FlagOverrides::default()).expect("it is right");
     let toml = "\
 name = \"my\"
 title = \"my\"
@@ -38,146 +36,154 @@ seed = 1
 noise_floor = false
 planner = \"fixed\"
 ";
-    assert_eq!(experiment.to_toml(), toml);
+    assert_eq!(good(GOOD, "").to_toml(), toml);
 }
+
+/// A flag with levels as they may be written, and how they are written by bakeoff.
+const FORMS: [(&str, Factor, &str); 9] = [
+    ("--clients=4,01", Factor::CLIENTS, "4 1"),
+    ("--neighbours=0,x04,025%", Factor::NEIGHBOURS, "0 x4 25%"),
+    ("--memory=1024M,0512M,1048576M,05%,unlimited", Factor::MEMORY, "1G 512M 1T 5% unlimited"),
+    ("--rate=closed,0200.0/s,.5/s", Factor::RATE, "closed 200/s 0.5/s"),
+    ("--rate=poisson:200./s,pairs:7/s,even:8/s", Factor::RATE, "poisson:200/s pairs:7/s 8/s"),
+    ("--disk=mine,ebs-gp2:0100G,ebs-gp2:7G", Factor::DISK, "mine ebs-gp2:100G ebs-gp2:7G"),
+    (
+        "--engine=mariadb:innodb/work=4MB/jit=OFF,mariadb:innodb/jit=on@mine, sqlite",
+        Factor::ENGINE,
+        "mariadb:innodb/jit=OFF/work=4MB mariadb:innodb/jit=on@mine sqlite",
+    ),
+    (
+        "--engine=mariadb:innodb/jit=on --noise-floor",
+        Factor::ENGINE,
+        "mariadb:innodb/jit=on mariadb:innodb/jit=on@again",
+    ),
+    (
+        "--noise-floor --engine=mysql://me:secret@host/db,mysql://me@host/db2@mine",
+        Factor::ENGINE,
+        "mysql://me@host/db#InnoDB mysql://me@host/db2#InnoDB@mine mysql://me@host/db#InnoDB@again",
+    ),
+];
 
 #[test]
 fn levels_come_in_many_forms_and_leave_in_one() {
-    let toml = format!("{GOOD}clients = [4, \"01\", 0x10]\nneighbours = [0, \"x04\", \"025%\"]\n");
-    let toml =
-        format!("{toml}memory = [\"1024M\", \"0512M\", \"1048576M\", \"05%\", \"unlimited\"]\n");
-    let experiment = load(&toml, &FlagOverrides::default()).expect("it is right");
-    assert_eq!(experiment.levels(Factor::CLIENTS), ["4", "1", "16"]);
-    assert_eq!(experiment.levels(Factor::NEIGHBOURS), ["0", "x4", "25%"]);
-    assert_eq!(experiment.levels(Factor::MEMORY), ["1G", "512M", "1T", "5%", "unlimited"]);
-    let toml = format!(
-        "{GOOD}rate = [\"closed\", \"0200.0/s\", \".5/s\", \"poisson:200./s\", \
-                         \"pairs:7/s\", \"even:8/s\"]\n"
-    );
-    let experiment = load(&toml, &FlagOverrides::default()).expect("it is right");
-    assert_eq!(
-        experiment.levels(Factor::RATE),
-        ["closed", "200/s", "0.5/s", "poisson:200/s", "pairs:7/s", "8/s"]
-    );
+    let toml = format!("{GOOD}[disks.mine]\nmodel = \"hdd-7200\"\nrpm = 100\n");
+    for (line, factor, expected) in FORMS {
+        let experiment = good(&toml, line);
+        assert_eq!(experiment.run_levels(factor).join(" "), expected, "{line}");
+        assert!(!format!("{experiment:?}{}", experiment.to_toml()).contains("secret"));
+    }
+    // In a file they may be numbers.
+    let numbers = format!("{GOOD}clients = [4, \"01\", 0x10]\n");
+    assert_eq!(levels(&numbers, "", Factor::CLIENTS), ["4", "1", "16"]);
+    for (level, without, name) in [
+        (
+            "mysql://me@host/db2#InnoDB@mine",
+            "mysql://me@host/db2#InnoDB",
+            "mysql://me@host/db2#InnoDB",
+        ),
+        ("mysql://me@host", "mysql://me@host", "mysql://me@host"),
+        ("mariadb:innodb/jit=on@mine", "mariadb:innodb/jit=on", "mariadb:innodb"),
+        ("sqlite", "sqlite", "sqlite"),
+    ] {
+        assert_eq!((without_alias(level), engine_name(level)), (without, name));
+    }
 }
 
 #[test]
 fn flags_lie_over_quick_and_quick_over_the_file() {
     let toml = format!("{GOOD}clients = 2\nseconds = 60\nseed = 7\n[quick]\nclients = 4\nseed = 8");
-    let full = load(&toml, &FlagOverrides::default()).expect("it is right");
-    assert_eq!(
-        (full.levels(Factor::CLIENTS), full.seconds, full.seed),
-        (vec!["2".into()], 60.0, 7)
-    );
-    let changes = FlagOverrides {
-        factors: vec![(Factor::ENGINE, "lmdb, fjall".to_owned())],
-        seed: Some(9),
-        quick: true,
-        ..FlagOverrides::default()
-    };
-    let quick = load(&toml, &changes).expect("it is right");
-    assert_eq!(quick.levels(Factor::ENGINE), ["lmdb", "fjall"]);
-    assert_eq!((quick.levels(Factor::CLIENTS), quick.seed), (vec!["4".into()], 9));
-    assert_eq!(quick.seconds, 60.0);
-}
-
-#[test]
-fn a_flag_mends_what_the_file_leaves_out() {
-    let engines = (Factor::ENGINE, "lmdb".to_owned());
-    let changes = FlagOverrides { factors: vec![engines], ..FlagOverrides::default() };
-    assert!(load("workload = \"reads\"", &changes).is_ok());
+    for (line, engines, clients, seed) in [
+        ("", "sqlite", "2", 7),
+        ("--quick", "sqlite", "4", 8),
+        ("--quick --engine=lmdb, fjall --seed=9", "lmdb fjall", "4", 9),
+    ] {
+        let it = good(&toml, line);
+        assert_eq!(it.run_levels(Factor::ENGINE).join(" "), engines, "{line}");
+        assert_eq!(
+            (&*it.run_levels(Factor::CLIENTS)[0], it.seed, it.seconds),
+            (clients, seed, 60.0)
+        );
+    }
+    // A flag mends what the file leaves out.
+    assert_eq!(levels("workload = \"reads\"", "--engine=lmdb", Factor::ENGINE), ["lmdb"]);
 }
 
 #[test]
 fn a_text_is_looked_for_beside_the_file() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("e.toml");
-    std::fs::write(&path, format!("{GOOD}text = \"mails/all.txt\"")).expect("a file");
-    let load = |changes| {
-        let loaded = Experiment::load(path.to_str().expect("UTF-8"), &changes, &vocabulary());
-        loaded.expect("it is right").text.expect("a text is given")
-    };
-    assert_eq!(load(FlagOverrides::default()), folder.path().join("mails/all.txt"));
-    let flag = load(FlagOverrides { text: Some("all.txt".into()), ..FlagOverrides::default() });
-    assert_eq!(flag, std::env::current_dir().expect("a folder").join("all.txt"));
+    let toml = format!("{GOOD}text = \"mails/all.txt\"");
+    let here = std::env::current_dir().expect("a folder");
+    for (line, path) in
+        [("", folder.path().join("mails/all.txt")), ("--text=all.txt", here.join("all.txt"))]
+    {
+        let loaded = load_in(folder.path(), &toml, line, &vocabulary()).expect("it is right");
+        assert_eq!(loaded.text, Some(path));
+    }
 }
 
 #[test]
 fn the_noise_floor_is_the_first_level_once_more() {
-    let levels = |engines: &str| {
-        let toml = format!("workload = \"reads\"\nengine = {engines}\nnoise_floor = true");
-        load(&toml, &FlagOverrides::default()).expect("it is right").levels(Factor::ENGINE)
-    };
-    assert_eq!(levels("[\"lmdb\", \"null\"]"), ["lmdb", "null", "lmdb@again"]);
-    assert_eq!(levels("[\"lmdb\", \"lmdb@mine\"]"), ["lmdb", "lmdb@mine"]);
-    assert_eq!(levels("\"lmdb@again\""), ["lmdb@again", "lmdb"]);
+    for (engines, run) in [
+        ("lmdb,null", "lmdb null lmdb@again"),
+        ("lmdb,lmdb@mine", "lmdb lmdb@mine"),
+        ("lmdb@again", "lmdb@again lmdb"),
+    ] {
+        let line = format!("--noise-floor --engine={engines}");
+        assert_eq!(levels("workload = \"reads\"", &line, Factor::ENGINE).join(" "), run);
+    }
 }
 
-/// The factors that a preset names of its workload.
-static OF_TESTS: [Declared; 3] = [plain("test"), plain("transaction"), plain("keys")];
-static OF_FILEIO: [Declared; 6] = [
-    plain("pattern"),
-    plain("size"),
-    plain("files"),
-    plain("block"),
-    plain("sync"),
-    plain("access"),
-];
+/// A workload of the presets like another one, with what it has and declares.
+fn workload(
+    like: &WorkloadNames,
+    name: &str,
+    lists: [&'static str; 3],
+    own: &[Factor],
+) -> WorkloadNames {
+    let words = |list: &'static str| list.split_whitespace();
+    let [declared, operations, scales] = lists.map(words);
+    let declare = |name| -> Factor { Factor::Declared(Box::leak(Box::new(plain(name, "any")))) };
+    WorkloadNames {
+        name: name.to_owned(),
+        factors: own.iter().copied().chain(declared.map(declare)).collect(),
+        operations: operations.map(str::to_owned).collect(),
+        scales: scales.map(str::to_owned).collect(),
+        ..like.clone()
+    }
+}
 
-static OF_VOTES: [Declared; 4] =
-    [plain("step"), plain("connection"), plain("rtt"), plain("server")];
-
-static OF_PAGES: [Declared; 2] = [plain("url"), plain("requests_per_connection")];
-
-const fn plain(name: &'static str) -> Declared {
-    let canonical = |text: &str| Ok(text.to_owned());
-    Declared { name, summary: "", syntax: "", default: "any", canonical }
+/// The vocabulary of the presets.
+fn preset_vocabulary() -> Vocabulary {
+    let servers = ["mariadb:innodb", "mariadb:rocksdb", "postgres", "tarantool:memtx"];
+    let mut vocabulary = vocabulary_with(&[&["sqlite", "lmdb", "fjall"], &servers[..]].concat());
+    let [tables, files] = ["redmine", "files"]
+        .map(|name| vocabulary.find_workload(name).expect("a workload").clone());
+    let of_files = [Factor::MEMORY, Factor::DISK, Factor::NEIGHBOURS, Factor::CLIENTS, DEPTH];
+    let tests = ["test transaction keys", "transaction", "small large giant 10k 100k"];
+    let fileio = ["pattern size files block sync access", "read write", ""];
+    let vote = ["step connection rtt server", "page vote", "small large giant"];
+    let page = ["url requests_per_connection", "transaction", ""];
+    vocabulary.workloads.extend([
+        workload(&files, "fileio", fileio, &of_files),
+        workload(&files, "page", page, &[Factor::CLIENTS, Factor::RATE]),
+        workload(&tables, "oltp", tests, &Factor::OWN),
+        workload(&tables, "text-oltp", tests, &Factor::OWN),
+        workload(&tables, "vote", vote, &Factor::OWN),
+    ]);
+    vocabulary.planners.push(PlannerNames { name: "until-decided", repeats: true, seeks: false });
+    vocabulary
 }
 
 #[test]
 fn presets_are_right_and_as_long_as_they_say() {
-    let servers = ["mariadb:innodb", "mariadb:rocksdb", "postgres", "tarantool:memtx"];
-    let mut vocabulary = vocabulary_with(&[&["sqlite", "lmdb", "fjall"], &servers[..]].concat());
-    let files = vocabulary.workload("files").expect("a workload").clone();
-    let own = [Factor::MEMORY, Factor::DISK, Factor::NEIGHBOURS, Factor::CLIENTS, DEPTH];
-    vocabulary.workloads.push(WorkloadNames {
-        name: "fileio".to_owned(),
-        scales: Vec::new(),
-        operations: vec!["read".to_owned(), "write".to_owned()],
-        factors: own.into_iter().chain(OF_FILEIO.iter().map(Factor::Declared)).collect(),
-        ..files
-    });
-    let tables = vocabulary.workload("redmine").expect("a workload").clone();
-    let factors = Factor::OWN.into_iter().chain(OF_TESTS.iter().map(Factor::Declared)).collect();
-    let tests = WorkloadNames { factors, operations: vec!["transaction".to_owned()], ..tables };
-    for name in ["oltp", "text-oltp"] {
-        let mut names = WorkloadNames { name: name.to_owned(), ..tests.clone() };
-        names.scales.extend(["10k", "100k"].map(str::to_owned));
-        vocabulary.workloads.push(names);
-    }
-    let of_pages = OF_PAGES.iter().map(Factor::Declared);
-    let factors = [Factor::CLIENTS, Factor::RATE].into_iter().chain(of_pages).collect();
-    let pages = WorkloadNames {
-        name: "page".to_owned(),
-        factors,
-        scales: Vec::new(),
-        cut_by: Err("what pages show is not checked".to_owned()),
-        ..tests.clone()
-    };
-    vocabulary.workloads.push(pages);
-    let planner = PlannerNames { name: "until-decided".to_owned(), repeats: true, seeks: false };
-    vocabulary.planners.push(planner);
-    let factors = Factor::OWN.into_iter().chain(OF_VOTES.iter().map(Factor::Declared)).collect();
-    let operations = ["page", "vote"].map(str::to_owned).to_vec();
-    let votes = WorkloadNames { name: "vote".to_owned(), factors, operations, ..tests };
-    vocabulary.workloads.push(votes);
+    let vocabulary = preset_vocabulary();
     for preset in presets() {
         for quick in [false, true] {
-            let changes = FlagOverrides { quick, ..FlagOverrides::default() };
+            let changes = flags(if quick { "--quick" } else { "" });
             let experiment = Experiment::load(preset.name, &changes, &vocabulary)
                 .unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(experiment.name, preset.name.replace('/', "-"));
-            let trials = experiment.plan().trials();
+            let trials = experiment.plan().count_trials();
             assert!(preset.toml.contains(&format!(": {trials} trials, ")), "{trials}");
             if let Some(cuts) = &experiment.cuts {
                 let made = cuts.numbers().len() * experiment.cut_cells().len();
@@ -185,10 +191,10 @@ fn presets_are_right_and_as_long_as_they_say() {
             }
             // What a trial costs besides what it measures: a virtual disk is mounted, warmed, and
             // hears the last operations end.
-            let host = experiment.levels(Factor::DISK) == ["host"];
+            let host = experiment.run_levels(Factor::DISK) == ["host"];
             let other = if host { 0.35 } else { 1.0 };
             // Before a steady window the clients work as long again.
-            let steady = experiment.levels(Factor::STATE) == ["steady"];
+            let steady = experiment.run_levels(Factor::STATE) == ["steady"];
             let each = experiment.seconds * if steady { 2.0 } else { 1.0 };
             let minutes = trials as f64 * (each + other) / 60.0;
             // Those that take hours have a name of their own.
@@ -206,136 +212,83 @@ fn presets_are_right_and_as_long_as_they_say() {
     }
 }
 
-/// Levels of a factor that are valid and canonical.
-fn valid(factor: Factor) -> Vec<&'static str> {
-    match factor.name() {
-        "engine" => vec![
+/// Levels that are written as they were given.
+const VALID: [(&str, &[&str]); 10] = [
+    (
+        "engine",
+        &[
             "sqlite",
             "lmdb",
             "mariadb:innodb",
             "mariadb:innodb/jit=off/path=/opt/db",
-            "mysql://me@host/db",
+            "mysql://me@host/db#InnoDB",
             "mysql://me@host:3307/db?socket=/run/my.sock#InnoDB",
         ],
-        "durability" => vec!["none", "relaxed", "strict"],
-        "memory" | "cpus" => vec!["unlimited"],
-        "disk" => vec!["host", "hdd-7200", "ebs-gp2:100G", "mine"],
-        "neighbours" => vec!["0", "1%", "25%", "100%", "x1", "x64"],
-        "clients" => vec!["1", "4", "1000000"],
-        "rate" => vec!["closed", "0.001/s", "200/s", "poisson:0.5/s", "poisson:1000000/s"],
-        "scale" => vec!["small", "large", "giant"],
-        "state" => vec!["cold", "warm", "steady"],
-        _ => vec!["1", "32", "1024"],
-    }
-}
+    ),
+    ("durability", &["none", "relaxed", "strict"]),
+    ("memory", &["unlimited", "1G", "5%"]),
+    ("cpus", &["unlimited", "0.5"]),
+    ("disk", &["hdd-7200", "host", "ebs-gp2:100G", "mine"]),
+    ("neighbours", &["0", "1%", "25%", "100%", "x1", "x64"]),
+    ("clients", &["1", "4", "1000000"]),
+    ("rate", &["closed", "0.001/s", "200/s", "poisson:0.5/s", "poisson:1000000/s"]),
+    ("scale", &["small", "large", "giant"]),
+    ("state", &["cold", "warm", "steady"]),
+];
 
-/// Levels of all these factors.
-fn factors(of: &'static [Factor]) -> impl Strategy<Value = BTreeMap<Factor, Vec<String>>> {
-    let levels = of.iter().map(|&factor| {
-        let valid = valid(factor);
-        let most = valid.len();
-        subsequence(valid, 1..=most).prop_shuffle()
-    });
-    levels.collect::<Vec<_>>().prop_map(|levels| {
-        let owned = |levels: Vec<&str>| levels.into_iter().map(str::to_owned).collect();
-        of.iter().copied().zip(levels.into_iter().map(owned)).collect()
-    })
-}
-
-/// The name of a workload, and levels of its factors.
-fn workloads() -> impl Strategy<Value = (&'static str, BTreeMap<Factor, Vec<String>>)> {
-    prop_oneof![
-        factors(&Factor::OWN).prop_map(|factors| ("redmine", factors)),
-        factors(&OF_FILES).prop_map(|factors| ("files", factors)),
-    ]
-}
-
-prop_compose! {
-    fn cuts()(
-        count in 1u32..=10_000,
-        keep in subsequence(&KEEPS[..], 1..=KEEPS.len()),
-        file_systems in subsequence(&FILE_SYSTEMS[..], 1..=FILE_SYSTEMS.len()),
-        recovery: bool,
-        only in prop::option::of(0u32..10_000),
-    ) -> Cuts {
-        let (by, subjects) = (CutBy::engines("ledger"), Vec::new());
-        let [keep, file_systems] =
-            [keep, file_systems].map(|names| names.into_iter().map(str::to_owned).collect());
-        Cuts { count, keep, file_systems, recovery, only, every: None, by, subjects }
-    }
-}
-
-prop_compose! {
-    fn experiments()(
-        name in "[a-zé0-9][a-z0-9._-]{0,20}",
-        title in "\\PC{1,40}",
-        text in prop::option::of("/\\PC{1,20}".prop_map(PathBuf::from)),
-        (workload, factors) in workloads(),
-        compare in any::<prop::sample::Index>(),
-        alias in prop::option::of("[a-zA-Z0-9-]{1,8}"),
-        seconds in 0.5..=86_400.0,
-        operations in prop::option::of(20u32..=1_000_000),
-        repetitions in 1u32..20,
-        seed in 0..=i64::MAX as u64,
-        noise_floor: bool,
-        planner in prop::sample::select(vec!["fixed", "longer"]),
-        bounds in prop::option::of((3u32..30, prop::option::of(1u64..2_000_000))),
-        value in "\\PC{0,20}",
-        cuts in prop::option::of(cuts()),
-    ) -> Experiment {
-        let (mut factors, mut cuts) = (factors, cuts.filter(|_| workload == "redmine"));
-        let compare = *compare.get(&factors.keys().copied().collect::<Vec<_>>());
-        if let Some(alias) = alias {
-            let levels = factors.get_mut(&compare).expect("every factor is there");
-            levels.push(format!("{}@{alias}", levels[0]));
-        }
-        if let Some(cuts) = &mut cuts {
-            // Neither the power of this machine's own disk nor that of a server elsewhere is cut.
-            factors.get_mut(&Factor::DISK).expect("every factor is there").push("ebs-gp2:7G".into());
-            let engines = factors.get_mut(&Factor::ENGINE).expect("every factor is there");
-            engines.retain(|level| !level.contains("://"));
-            if engines.is_empty() {
-                engines.push("fjall".into());
-            }
-            let mut seen = BTreeSet::new();
-            let each_once = engines.iter().map(|level| base(level).to_owned());
-            cuts.subjects = each_once.filter(|engine| seen.insert(engine.clone())).collect();
-        }
-        let levels = factors[&compare].iter().map(|level| base(level));
-        // Of one level nothing is decided.
-        let bounds = bounds.filter(|_| levels.collect::<BTreeSet<_>>().len() > 1);
-        let bounds = bounds.map(|(max_repetitions, seconds)| Bounds {
-            min_repetitions: max_repetitions / 2 + 2,
-            max_repetitions,
-            max_time: seconds.map(Duration::from_secs),
-        });
-        let planner = if bounds.is_some() { "decides" } else { planner }.to_owned();
-        let workload = workload.to_owned();
-        let device: toml::Table = "model = \"hdd-7200\"\nrpm = 100\n".parse().expect("a table");
-        let disks = BTreeMap::from([("mine".to_owned(), device)]);
-        let own = BTreeMap::from([("max_connections".to_owned(), value)]);
-        let settings = BTreeMap::from([("mariadb:innodb".to_owned(), own)]);
-        Experiment {
-            name, title, workload, text, rows_from: None, rows_strict: false, compare, factors, disks, settings, seconds,
-            operations, repetitions, seed, noise_floor, priced: false, planner, bounds, limit: None, cuts, published: None,
-        }
-    }
+/// Some levels of each factor.
+fn some_levels() -> impl Strategy<Value = Vec<Vec<&'static str>>> {
+    let some = |valid: &[&'static str]| subsequence(valid.to_vec(), 1..=2).prop_shuffle();
+    VALID.iter().map(|(_, valid)| some(valid)).collect::<Vec<_>>()
 }
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_again(experiment in experiments()) {
-        let levels = experiment.factors.keys().map(|factor| experiment.levels(*factor).len());
-        let trials = levels.product::<usize>() * experiment.most_repetitions() as usize;
-        prop_assume!(trials <= 100_000, "more would be refused");
-        let toml = experiment.to_toml();
-        // It may name a database.
-        let again = load_with(&toml, &FlagOverrides::default(), &trusting());
-        prop_assert_eq!(again.map_err(|error| error.to_string()), Ok(experiment));
+    fn what_is_written_is_read_again(
+        mut all in some_levels(),
+        (compare, alias) in (0..VALID.len(), "[a-zA-Z0-9-]{1,8}"),
+        texts in ("[a-zé0-9][a-z0-9._-]{0,20}", "\\PC{1,40}", "/\\PC{1,20}", "\\PC{0,20}"),
+        (seconds, seed, noise_floor) in (0.5..=86_400.0, 0..=i64::MAX as u64, any::<bool>()),
+        max_seconds in 1u64..2_000_000,
+        cuts in prop::option::of((1i64..=10_000, subsequence(&KEEPS[..], 1..=KEEPS.len()))),
+    ) {
+        let (name, title, text, value) = texts;
+        let [quoted_title, quoted_text, quoted_value] =
+            [&title, &text, &value].map(|text| toml::Value::from(text.as_str()));
+        let cuts = cuts.map_or_else(String::new, |(count, keep)| {
+            // Neither the power of this machine's own disk nor that of a server elsewhere is cut.
+            all[0].retain(|engine| !engine.contains("://"));
+            all[0].push("fjall");
+            all[4].push("ebs-gp2:7G");
+            format!("cuts = {count}\nkeep = {keep:?}\n")
+        });
+        // Of one level nothing is decided.
+        let planner = match all[compare].len() {
+            1 => "planner = \"longer\"\noperations = 20\n".to_owned(),
+            _ => format!("planner = \"decides\"\nmax_repetitions = 9\nmax_time = \"{max_seconds}s\"\n"),
+        };
+        let alias = format!("{}@{alias}", all[compare][0]);
+        all[compare].push(&alias);
+        let levels = VALID.iter().zip(&all).map(|((name, _), levels)| format!("{name} = {levels:?}\n"));
+        let levels: String = levels.collect();
+        let toml = format!(
+            "workload = \"redmine\"\nname = \"{name}\"\ntitle = {quoted_title}\ntext = {quoted_text}\n\
+             seconds = {seconds:?}\nseed = {seed}\nnoise_floor = {noise_floor}\ncompare = \"{}\"\n\
+             {levels}{planner}{cuts}[settings.\"mariadb:innodb\"]\nmax_connections = {quoted_value}\n\
+             [disks.mine]\nmodel = \"hdd-7200\"\nrpm = 100\n",
+            VALID[compare].0,
+        );
+        // What is read is written, and read again.
+        let it = good_with(&toml, "", &trusting());
+        for ((name, _), levels) in VALID.iter().zip(&all) {
+            let factor = Factor::OWN.into_iter().find(|own| own.name() == *name);
+            prop_assert_eq!(&it.factors[&factor.expect("the lab's own")], levels);
+        }
+        prop_assert_eq!((it.name, it.title, it.seconds, it.seed), (name, title, seconds, seed));
+        prop_assert_eq!(it.text, Some(PathBuf::from(text)));
+        prop_assert_eq!(&it.settings["mariadb:innodb"]["max_connections"], &value);
     }
-}
 
-proptest! {
     #[test]
     fn a_rate_is_read_as_it_is_written(per_second in 0.001..=1e6, even: bool, scale in 0..=9) {
         let arrivals = (!even).then(|| "poisson".to_owned());
@@ -346,111 +299,55 @@ proptest! {
     }
 }
 
-#[test]
-fn a_url_is_a_level_without_its_password() {
-    let toml = "workload = \"reads\"\nnoise_floor = true\n\
-                engine = [\"mysql://me:secret@host/db\", \"mysql://me@host/db2@mine\"]\n";
-    let experiment = load_with(toml, &FlagOverrides::default(), &trusting()).expect("it is right");
-    let levels = ["mysql://me@host/db", "mysql://me@host/db2@mine", "mysql://me@host/db@again"];
-    assert_eq!(experiment.levels(Factor::ENGINE), levels);
-    assert_eq!(levels.map(base), ["mysql://me@host/db", "mysql://me@host/db2", levels[0]]);
-    assert_eq!(base("mysql://me@host"), "mysql://me@host");
-    assert!(!format!("{experiment:?}{}", experiment.to_toml()).contains("secret"));
-}
+/// What of a file needs trust, where it stands, why, and the flag that names it as well.
+const TRUSTED: [(&str, &str, &str, &str); 4] = [
+    (
+        "engine = [\"sqlite\", \"mysql://me:secret@host/db\"]",
+        "my.toml:2:21",
+        "makes bakeoff connect to `mysql://me@host/db#InnoDB`",
+        "--engine=sqlite,mysql://me@host/db#InnoDB",
+    ),
+    (
+        "engine = [\"sqlite\", \"mariadb:innodb/path=/opt/db@mine\"]",
+        "my.toml:2:21",
+        "the option `path` of `mariadb:innodb` has bakeoff run",
+        "--engine=mariadb:innodb/path=/opt/db",
+    ),
+    (
+        "engine = [\"sqlite\", \"mariadb:innodb/run_command=x@mine\"]",
+        "my.toml:2:21",
+        "the setting `run_command` of `mariadb:innodb` has the",
+        "--engine=mariadb:innodb/run_command=x",
+    ),
+    (
+        "engine = \"mariadb:innodb\"\npath = [\"default\", \"/opt/db\"]",
+        "my.toml:3:20",
+        "the option `path` of `mariadb:innodb` has bakeoff run",
+        "--factor=path=default,/opt/db",
+    ),
+];
 
 #[test]
-fn a_database_in_a_file_is_connected_to_only_when_a_flag_names_it_or_the_file_is_trusted() {
-    let toml = "workload = \"reads\"\nengine = \"sqlite\"\n\
-                [quick]\nengine = [\"sqlite\", \"mysql://me:secret@host/db\"]\n";
-    load(toml, &FlagOverrides::default()).expect("it is not run");
-    let quick = FlagOverrides { quick: true, ..FlagOverrides::default() };
-    let refused = load(toml, &quick).expect_err("a stranger's").to_string();
-    for text in ["makes bakeoff connect to `mysql://me@host/db`", "my.toml:4:", "--engine LEVELS"] {
-        assert!(refused.contains(text), "{text:?} is not in:\n{refused}");
+fn a_flag_or_a_trusted_file_names_what_needs_trust() {
+    for (engine, place, why, line) in TRUSTED {
+        let toml = format!("workload = \"reads\"\n{engine}\n");
+        let refused = wrong(&toml, "");
+        let (flag, _) = line.split_once('=').expect("a flag");
+        assert_has(&refused, &[why, place, flag, "LEVELS", "--trust-experiment"]);
+        assert!(!refused.contains("secret"), "{refused}");
+        good_with(&toml, "", &trusting());
+        let named = good(&toml, line);
+        assert!(named.factors.values().any(|levels| line.ends_with(&levels.join(","))), "{line}");
     }
-    assert!(refused.contains("--trust-experiment") && !refused.contains("secret"), "{refused}");
-    load_with(toml, &quick, &trusting()).expect("it is trusted");
-    let engines = vec![(Factor::ENGINE, "sqlite,mysql://me@host/db".to_owned())];
-    let named = FlagOverrides { factors: engines, ..quick };
-    assert_eq!(load(toml, &named).expect("it is named").levels(Factor::ENGINE).len(), 2);
-}
-
-#[test]
-fn a_level_with_options_is_canonical_and_of_its_engine() {
-    let engines = "mariadb:innodb/work=4MB/jit=OFF,mariadb:innodb/jit=on@mine,sqlite";
-    let flags = FlagOverrides {
-        factors: vec![(Factor::ENGINE, engines.to_owned())],
-        ..FlagOverrides::default()
-    };
-    let levels = load(GOOD, &flags).expect("it is right").levels(Factor::ENGINE);
-    let canonical = ["mariadb:innodb/jit=off/work=4mb", "mariadb:innodb/jit=on@mine", "sqlite"];
-    assert_eq!(levels, canonical);
-    assert_eq!(canonical.map(engine), ["mariadb:innodb", "mariadb:innodb", "sqlite"]);
-    assert_eq!(engine("mysql://me@host/db@again"), "mysql://me@host/db");
-    let noise = format!("{GOOD}noise_floor = true\n");
-    let named = FlagOverrides {
-        factors: vec![(Factor::ENGINE, "mariadb:innodb/jit=on".to_owned())],
-        ..FlagOverrides::default()
-    };
-    let levels = load(&noise, &named).expect("it is right").levels(Factor::ENGINE);
-    assert_eq!(levels, ["mariadb:innodb/jit=on", "mariadb:innodb/jit=on@again"]);
-    let twice = FlagOverrides {
-        factors: vec![(Factor::ENGINE, "mariadb:innodb/a=1/b=2,mariadb:innodb/b=2/a=1".into())],
-        ..FlagOverrides::default()
-    };
-    let error = load(GOOD, &twice).expect_err("they are one level").to_string();
-    assert!(error.contains("is twice among the levels of `engine`"), "{error}");
-}
-
-#[test]
-fn what_is_wrong_with_a_levels_options_is_told_at_its_place() {
-    let cases = [
-        ("sqlite/path=/opt", "`sqlite` takes no options", "help: write `sqlite` alone"),
-        (
-            "mariadb:inodb/path=/opt",
-            "unknown engine `mariadb:inodb`",
-            "did you mean `mariadb:innodb`",
-        ),
-        ("mariadb:innodb/port=1", "bakeoff sets `port` of `mariadb:innodb` itself", "leave"),
-    ];
-    for (level, title, help) in cases {
-        let toml = format!("workload = \"redmine\"\nengine = [\"lmdb\", \"{level}\"]\n");
-        let error =
-            load_with(&toml, &FlagOverrides::default(), &trusting()).expect_err("it is wrong");
-        for text in [title, help, "my.toml:2:19"] {
-            assert!(error.to_string().contains(text), "{text:?} is not in:\n{error}");
-        }
-    }
-}
-
-#[test]
-fn a_level_in_a_file_that_asks_for_trust_is_had_where_a_flag_names_it_or_the_file_is_trusted() {
-    for (level, why) in [
-        ("mariadb:innodb/path=/opt/db", "the option `path` of `mariadb:innodb` has bakeoff run"),
-        ("mariadb:innodb/run_command=x", "the setting `run_command` of `mariadb:innodb` has the"),
-    ] {
-        let toml = format!("workload = \"reads\"\nengine = [\"sqlite\", \"{level}@mine\"]\n");
-        let refused = load(&toml, &FlagOverrides::default()).expect_err("a stranger's").to_string();
-        for text in [why, "my.toml:2:", "--engine LEVELS", "--trust-experiment"] {
-            assert!(refused.contains(text), "{text:?} is not in:\n{refused}");
-        }
-        load_with(&toml, &FlagOverrides::default(), &trusting()).expect("it is trusted");
-        let engines = vec![(Factor::ENGINE, level.to_owned())];
-        let named = FlagOverrides { factors: engines, ..FlagOverrides::default() };
-        assert_eq!(load(&toml, &named).expect("it is named").levels(Factor::ENGINE), [level]);
-    }
-}
-
-#[test]
-fn a_setting_that_asks_for_trust_is_had_by_a_trusted_file_and_the_labs_own_by_none() {
-    let toml = |setting: &str| format!("{GOOD}[settings.\"mariadb:innodb\"]\n{setting}\n");
-    let command = toml("run_command = \"touch\"");
-    load(&command, &FlagOverrides::default()).expect_err("a stranger's");
-    let trusted =
-        load_with(&command, &FlagOverrides::default(), &trusting()).expect("it is trusted");
+    // What `[quick]` names counts only with it, and a trusted file may have the setting, too.
+    let quick =
+        "workload = \"reads\"\nengine = \"sqlite\"\n[quick]\nengine = \"mysql://me@host/db\"\n";
+    good(quick, "");
+    assert_has(&wrong(quick, "--quick"), &["makes bakeoff connect", "my.toml:4:"]);
+    let setting = format!("{GOOD}[settings.\"mariadb:innodb\"]\nrun_command = \"touch\"\n");
+    let trusted = good_with(&setting, "", &trusting());
     assert_eq!(trusted.settings["mariadb:innodb"]["run_command"], "touch");
-    let port = load_with(&toml("port = 1"), &FlagOverrides::default(), &trusting());
-    port.expect_err("it is the lab's own");
+    wrong_with(&setting.replace("run_command", "port"), "", &trusting());
 }
 
 #[test]
@@ -459,19 +356,12 @@ fn settings_come_in_many_forms_and_leave_in_one() {
         "{GOOD}[settings.\"mariadb:innodb\"]\nInnodb-Buffer-Pool-Size = \"1G\"\n\
          sync_binlog = 0x10\nratio = 1_0.5\ndoublewrite = false\nlocal_infile = true\n"
     );
-    let experiment = load(&toml, &FlagOverrides::default()).expect("it is right");
-    let settings: Vec<(&str, &str)> = experiment.settings["mariadb:innodb"]
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_str()))
-        .collect();
-    let expected = [
-        ("doublewrite", "OFF"),
-        ("innodb_buffer_pool_size", "1G"),
-        ("local_infile", "ON"),
-        ("ratio", "10.5"),
-        ("sync_binlog", "16"),
-    ];
-    assert_eq!(settings, expected);
+    let experiment = good(&toml, "");
+    let settings = experiment.settings["mariadb:innodb"].iter();
+    let settings: Vec<String> = settings.map(|(name, value)| format!("{name}={value}")).collect();
+    let expected =
+        "doublewrite=OFF innodb_buffer_pool_size=1G local_infile=ON ratio=10.5 sync_binlog=16";
+    assert_eq!(settings.join(" "), expected);
 }
 
 #[test]
@@ -480,79 +370,58 @@ fn a_device_of_ones_own_is_named_by_file_quick_and_flags() {
         "{GOOD}disk = [\"host\", \"mine\"]\n[quick]\ndisk = \"mine\"\n\
          [disks.mine]\nmodel = \"hdd-7200\"\nrpm = 100\n"
     );
-    let full = load(&toml, &FlagOverrides::default()).expect("it is right");
-    assert_eq!(full.levels(Factor::DISK), ["host", "mine"]);
-    assert_eq!(full.disks["mine"]["rpm"].as_integer(), Some(100));
-    let quick = FlagOverrides { quick: true, ..FlagOverrides::default() };
-    assert_eq!(load(&toml, &quick).expect("it is right").levels(Factor::DISK), ["mine"]);
-    let flag = vec![(Factor::DISK, "mine,ebs-gp2:0100G,ebs-gp2:7G".to_owned())];
-    let flags = FlagOverrides { factors: flag, ..FlagOverrides::default() };
-    let levels = load(&toml, &flags).expect("it is right").levels(Factor::DISK);
-    assert_eq!(levels, ["mine", "ebs-gp2:100G", "ebs-gp2:7G"]);
-    let error = load(GOOD, &flags).expect_err("only the file knows it").to_string();
-    assert!(error.contains("unknown disk `mine`"), "{error}");
+    for (line, disks) in [("", "host mine"), ("--quick", "mine"), ("--disk=mine", "mine")] {
+        let experiment = good(&toml, line);
+        assert_eq!(experiment.run_levels(Factor::DISK).join(" "), disks);
+        assert_eq!(experiment.disks["mine"]["rpm"].as_integer(), Some(100));
+    }
+    assert_has(&wrong(GOOD, "--disk=mine"), &["unknown disk `mine`"]);
 }
 
 #[test]
 fn rows_come_from_a_file_where_the_workload_takes_them() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("e.toml");
-    let load = |text: &str| {
-        std::fs::write(&path, text).expect("a file");
-        Experiment::load(
-            path.to_str().expect("UTF-8"),
-            &FlagOverrides::default(),
-            &taking_rows(true),
-        )
-    };
-    let good = "workload = \"redmine\"\nengine = \"lmdb\"\nrows_from = \"a/rows.tsv\"\n";
-    let experiment = load(good).expect("it is right");
-    assert_eq!(experiment.rows_from, Some(RowsFrom::File(folder.path().join("a/rows.tsv"))));
-    assert_eq!(load(&experiment.to_toml()).expect("it is right"), experiment);
-    let wrong = |text: &str| load(text).expect_err("it is wrong").to_string();
-    let other = wrong(&good.replace("redmine", "reads"));
-    assert!(other.contains("`reads` makes its rows itself"), "{other}");
-    assert!(other.contains("rows from a file: redmine"), "{other}");
-    let both = wrong(&format!("{good}text = \"b.txt\"\n"));
-    assert!(both.contains("`text` and `rows_from` both"), "{both}");
-    assert!(wrong(&good.replace("a/rows.tsv", "")).contains("`rows_from` names no file"));
-    let meant = wrong(&good.replace("a/rows.tsv", "wrods"));
-    assert!(meant.contains("there is no file of rows `wrods`"), "{meant}");
-    assert!(meant.contains("did you mean `words`?"), "{meant}");
+    let load = |text: &str| load_in(folder.path(), text, "", &taking_rows(true));
+    let toml = format!("{GOOD}rows_from = \"a/rows.tsv\"\n");
+    for (from, to, parts) in [
+        ("redmine", "reads", &["`reads` makes its rows itself", "rows from a file: redmine"][..]),
+        ("engine", "text = \"b.txt\"\nengine", &["`text` and `rows_from` both"]),
+        ("a/rows.tsv", "", &["`rows_from` names no file"]),
+        ("a/rows.tsv", "wrods", &["there is no file of rows `wrods`", "did you mean `words`?"]),
+        (
+            "rows_from = \"a/rows.tsv\"",
+            "rows_strict = true",
+            &["`rows_strict` is for rows from a file"],
+        ),
+    ] {
+        let error = load(&toml.replace(from, to)).expect_err("it is wrong");
+        assert_has(&error.to_string(), parts);
+    }
     // A file of that name is one.
     std::fs::write(folder.path().join("wrods"), "Ape\tAn ape.\n").expect("a file");
-    let experiment = load(&good.replace("a/rows.tsv", "wrods")).expect("it is right");
-    assert_eq!(experiment.rows_from, Some(RowsFrom::File(folder.path().join("wrods"))));
-    let strict = format!("{good}rows_strict = true\n");
-    let strict = load(&strict).expect("it is right");
-    assert!(strict.rows_strict);
-    assert_eq!(load(&strict.to_toml()).expect("it is right"), strict);
-    let nothing = wrong("workload = \"redmine\"\nengine = \"lmdb\"\nrows_strict = true\n");
-    assert!(nothing.contains("`rows_strict` is for rows from a file"), "{nothing}");
+    for name in ["a/rows.tsv", "wrods"] {
+        let experiment = load(&toml.replace("a/rows.tsv", name)).expect("it is right");
+        assert_eq!(experiment.rows_from, Some(RowOrigin::File(folder.path().join(name))));
+    }
 }
 
 #[test]
 fn where_rows_come_from_is_settled_when_nobody_says_it() {
-    let plain = "workload = \"redmine\"\nengine = \"lmdb\"\n";
-    let from = |toml: &str, installed| {
-        let vocabulary = taking_rows(installed);
-        let experiment =
-            load_with(toml, &FlagOverrides::default(), &vocabulary).expect("it is right");
+    let words = Some(RowOrigin::Collection("words".to_owned()));
+    for (line, installed, from) in [
+        ("", true, words.clone()),
+        ("", false, Some(RowOrigin::Generated)),
+        ("rows_from = \"words\"", false, words),
+        ("rows_from = \"generated\"", true, Some(RowOrigin::Generated)),
+        ("rows_from = \"/x/generated\"", true, Some(RowOrigin::File("/x/generated".into()))),
+        // A text is what they are made of.
+        ("text = \"/a.txt\"", true, None),
+    ] {
+        let experiment = good_with(&format!("{GOOD}{line}\n"), "", &taking_rows(installed));
         // What is kept says it, wherever the run is resumed.
-        let elsewhere = taking_rows(!installed);
-        let again = load_with(&experiment.to_toml(), &FlagOverrides::default(), &elsewhere);
-        assert_eq!(again.expect("it is right"), experiment);
-        experiment.rows_from
-    };
-    let words = Some(RowsFrom::Collection("words".to_owned()));
-    assert_eq!(from(plain, true), words);
-    assert_eq!(from(plain, false), Some(RowsFrom::Generated));
-    let told = |from: &str| format!("{plain}rows_from = \"{from}\"\n");
-    assert_eq!(from(&told("words"), false), words);
-    assert_eq!(from(&told("generated"), true), Some(RowsFrom::Generated));
-    let file = from(&told("/x/generated"), true);
-    assert_eq!(file, Some(RowsFrom::File("/x/generated".into())));
-    // A text is what they are made of.
-    assert_eq!(from(&format!("{plain}text = \"/a.txt\"\n"), true), None);
-    assert_eq!(from(&plain.replace("redmine", "reads"), true), None);
+        let again = good_with(&experiment.to_toml(), "", &taking_rows(!installed));
+        assert_eq!((again.rows_from, line), (from, line));
+    }
+    let reads = GOOD.replace("redmine", "reads");
+    assert_eq!(good_with(&reads, "", &taking_rows(true)).rows_from, None);
 }

@@ -1,8 +1,8 @@
 //! The page of the guide on experiments shows nothing that doesn't work.
 
-use bakeoff_experiment::{Factor, FlagOverrides};
+use bakeoff_experiment::Factor;
 
-use crate::common::load;
+use crate::common::{load, vocabulary};
 
 const GUIDE: &str = include_str!("../../../../docs/experiments.md");
 
@@ -13,10 +13,9 @@ fn its_examples_are_right() {
         examples.map(|rest| rest.split("```").next().expect("a piece")).collect();
     assert!(examples.len() >= 3, "{}", examples.len());
     for example in examples {
-        let quick = example.contains("[quick]");
-        for quick in [false, quick] {
-            let changes = FlagOverrides { quick, ..FlagOverrides::default() };
-            let loaded = load(example, &changes);
+        let quick = example.contains("[quick]").then_some("--quick");
+        for line in ["", quick.unwrap_or_default()] {
+            let loaded = load(example, line, &vocabulary());
             assert!(loaded.is_ok(), "{example}\n{}", loaded.unwrap_err());
         }
     }

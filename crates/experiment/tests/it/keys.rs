@@ -2,17 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_experiment::{Experiment, FlagOverrides};
-use clap::{Args as _, CommandFactory as _, Parser};
+use bakeoff_experiment::FlagOverrides;
+use clap::{Args as _, CommandFactory as _};
 
-use crate::common::{load_with, message, taking_rows};
-
-/// A command that has the flags alone.
-#[derive(Parser)]
-struct Flags {
-    #[command(flatten)]
-    changes: FlagOverrides,
-}
+use crate::common::{Flags, flags, good_with, taking_rows};
 
 /// What a file says beside the key, a line for the key, the flag that says the same, and another line
 /// for the key.
@@ -41,16 +34,9 @@ const SAID: [(&str, &str, &str, &str); 22] = [
     ("repetitions = 0", "cut_number = 2", "--cut-number=2", "cut_number = 1"),
 ];
 
-fn changes(flag: &str) -> FlagOverrides {
-    Flags::try_parse_from(["it", flag]).unwrap_or_else(|error| panic!("{error}")).changes
-}
-
-fn loaded(toml: &str, changes: &FlagOverrides) -> Experiment {
-    load_with(toml, changes, &taking_rows(true)).unwrap_or_else(|error| panic!("{toml}\n{error}"))
-}
-
 #[test]
 fn a_flag_says_what_its_key_says_and_overrides_it() {
+    let loaded = |toml: &str, line: &str| good_with(toml, line, &taking_rows(true));
     for (beside, key, flag, other) in SAID {
         // Two disks and engines, so that each can be compared, of which a cut can take the power.
         let file = format!(
@@ -59,43 +45,25 @@ fn a_flag_says_what_its_key_says_and_overrides_it() {
         );
         let disks = "[disks.mine]\nmodel = \"hdd-7200\"\n";
         let told = |key: &str, quick: &str| format!("{file}{key}\n[quick]\n{quick}\n{disks}");
-        let said = loaded(&told(key, ""), &FlagOverrides::default());
-        let differs = loaded(&told(other, ""), &FlagOverrides::default());
-        assert_ne!(said, differs, "{key} says nothing");
-        let quick = FlagOverrides { quick: true, ..FlagOverrides::default() };
-        assert_eq!(said, loaded(&told(other, key), &quick), "[quick] {key}");
-        assert_eq!(said, loaded(&told("", ""), &changes(flag)), "{flag}");
-        assert_eq!(said, loaded(&told(other, ""), &changes(flag)), "{flag} over {other}");
-        let flags = changes(flag).flags();
-        assert_eq!(flags, [flag.split_once('=').map_or(flag, |(name, _)| name)]);
+        let said = loaded(&told(key, ""), "");
+        assert_ne!(said, loaded(&told(other, ""), ""), "{key} says nothing");
+        assert_eq!(said, loaded(&told(other, key), "--quick"), "[quick] {key}");
+        assert_eq!(said, loaded(&told("", ""), flag), "{flag}");
+        assert_eq!(said, loaded(&told(other, ""), flag), "{flag} over {other}");
+        let given = flags(flag).given_flags();
+        assert_eq!(given, [flag.split_once('=').map_or(flag, |(name, _)| name)]);
     }
 }
 
 #[test]
 fn every_flag_of_a_key_is_held_to_it() {
     let command = Flags::command();
-    let flags = command.get_arguments().filter_map(|flag| flag.get_long());
-    let flags: BTreeSet<String> = flags.map(|flag| format!("--{flag}")).collect();
-    let held = SAID.iter().flat_map(|(_, _, flag, _)| changes(flag).flags());
-    assert_eq!(flags, held.chain(["--quick".to_owned()]).collect());
+    let all = command.get_arguments().filter_map(|flag| flag.get_long());
+    let all: BTreeSet<String> = all.map(|flag| format!("--{flag}")).collect();
+    let held = SAID.iter().flat_map(|(_, _, flag, _)| flags(flag).given_flags());
+    assert_eq!(all, held.chain(["--quick".to_owned()]).collect());
     let added = FlagOverrides::augment_args(clap::Command::new("it"));
     assert!(added.get_arguments().all(|flag| flag.get_help().is_some()));
-}
-
-#[test]
-fn all_flags_that_are_wrong_are_told_at_once_and_each_where_it_stands() {
-    let flags = ["it", "--seconds=0.1", "--planner=longr", "--keep=torm", "--cut-number=10000"];
-    let parsed = Flags::try_parse_from(flags).unwrap_or_else(|error| panic!("{error}"));
-    let message = message(crate::common::GOOD, &parsed.changes);
-    for (title, flag) in [
-        ("a trial can't last 0.1 seconds", "--seconds 0.1"),
-        ("unknown planner `longr`", "--planner longr"),
-        ("unknown rule `torm`", "--keep torm"),
-        ("there is no power cut number 10000", "--cut-number 10000"),
-    ] {
-        let carets = flag.split_once(' ').map(|(name, value)| {
-            format!(" | {flag}\n  | {}{}\n", " ".repeat(name.len() + 1), "^".repeat(value.len()))
-        });
-        assert!(message.contains(title) && message.contains(&carets.unwrap()), "{message}");
-    }
+    let given = flags("--engine=lmdb --factor=disk=host --quick");
+    assert_eq!(given.given_flags(), ["--engine", "--factor disk=host", "--quick"]);
 }

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::common::{DEPTH, OF_FILES, load};
+use crate::common::{DEPTH, FILES, OF_FILES, good};
 use bakeoff_experiment::{
-    Cell, Experiment, Factor, FlagOverrides, MemoryLimit, NeighbourLoad, Rate, TrialBlock,
-    TrialPlan,
+    Cell, Experiment, Factor, MemoryLimit, NeighbourLoad, Rate, TrialBlock, TrialPlan,
 };
 use proptest::prelude::*;
 
@@ -18,24 +17,28 @@ noise_floor = true
 seed = 1
 ";
 
-fn experiment(toml: &str) -> Experiment {
-    load(toml, &FlagOverrides::default()).unwrap_or_else(|error| panic!("{error}"))
+fn plan(toml: &str) -> TrialPlan {
+    good(toml, "").plan()
+}
+
+/// The levels of a factor in a block's trials, one after the other.
+fn in_order(block: &TrialBlock, factor: Factor) -> String {
+    let levels = block.trials.iter().map(|trial| trial.cell.aliased_level(factor));
+    levels.collect::<Vec<_>>().join(" ")
+}
+
+/// A level that all trials of a block share.
+fn shared(block: &TrialBlock, factor: Factor) -> String {
+    block.trials[0].cell.aliased_level(factor).to_owned()
 }
 
 /// The blocks of a plan as text, a line a block: what its cells share, and the compared levels.
 fn lines(plan: &TrialPlan) -> Vec<String> {
     let line = |block: &TrialBlock| {
-        let shared = &block.trials[0].cell;
-        let engines: Vec<&str> =
-            block.trials.iter().map(|trial| trial.cell.get(Factor::ENGINE)).collect();
-        format!(
-            "{}/{}: {} {}: {}",
-            block.repetition,
-            block.number,
-            shared.get(Factor::CLIENTS),
-            shared.get(Factor::NEIGHBOURS),
-            engines.join(" ")
-        )
+        let [clients, neighbours] =
+            [Factor::CLIENTS, Factor::NEIGHBOURS].map(|it| shared(block, it));
+        let engines = in_order(block, Factor::ENGINE);
+        format!("{}/{}: {clients} {neighbours}: {engines}", block.repetition, block.number)
     };
     plan.blocks.iter().map(line).collect()
 }
@@ -44,7 +47,7 @@ fn lines(plan: &TrialPlan) -> Vec<String> {
 /// must never change.
 #[test]
 fn a_known_seed_gives_the_known_plan() {
-    let plan = experiment(TOML).plan();
+    let plan = plan(TOML);
     let expected = [
         "0/0: 1 0: sqlite@again fjall lmdb sqlite",
         "0/1: 1 x2: lmdb sqlite@again sqlite fjall",
@@ -56,17 +59,13 @@ fn a_known_seed_gives_the_known_plan() {
         "1/7: 4 0: fjall lmdb sqlite sqlite@again",
     ];
     assert_eq!(lines(&plan)[..expected.len()], expected);
+    assert_ne!(plan, self::plan(&TOML.replace("seed = 1", "seed = 2")));
 }
 
 #[test]
 fn steady_blocks_that_differ_in_neighbours_share_a_conditioning() {
-    let steady = experiment(&format!("{TOML}state = [\"warm\", \"steady\"]\nrepetitions = 4\n"));
-    let plan = steady.plan();
-    let state = |block: &TrialBlock| block.trials[0].cell.get(Factor::STATE).to_owned();
-    let neighbours = |block: &TrialBlock| block.trials[0].cell.get(Factor::NEIGHBOURS).to_owned();
-    let engines = |block: &TrialBlock| -> Vec<String> {
-        block.trials.iter().map(|trial| trial.cell.get(Factor::ENGINE).to_owned()).collect()
-    };
+    let plan = plan(&format!("{TOML}state = [\"warm\", \"steady\"]\nrepetitions = 4\n"));
+    let state = |block: &TrialBlock| shared(block, Factor::STATE);
     let pairs = plan.blocks.windows(2).filter(|pair| pair[0].shares_conditioning(&pair[1]));
     let pairs: Vec<&[TrialBlock]> = pairs.collect();
     // Two numbers of clients, four repetitions.
@@ -75,72 +74,53 @@ fn steady_blocks_that_differ_in_neighbours_share_a_conditioning() {
     for pair in &pairs {
         assert!(pair.iter().all(|block| state(block) == "steady"));
         assert_eq!(pair[0].repetition, pair[1].repetition);
-        assert_eq!(engines(&pair[0]), engines(&pair[1]), "one order for both");
-        *first.entry(neighbours(&pair[0])).or_default() += 1;
+        let [one, other] = [&pair[0], &pair[1]].map(|block| in_order(block, Factor::ENGINE));
+        assert_eq!(one, other, "one order for both");
+        *first.entry(shared(&pair[0], Factor::NEIGHBOURS)).or_default() += 1;
     }
     assert_eq!(first.into_values().collect::<Vec<_>>(), [4, 4], "each level as often the first");
     // As many trials of either state; a conditioning for each level of 8 pairs.
-    assert_eq!((plan.trials(), plan.conditionings()), (128, 32));
+    assert_eq!((plan.count_trials(), plan.count_conditionings()), (128, 32));
     let warm = plan.blocks.iter().filter(|block| state(block) == "warm");
     let shares = |a: &TrialBlock| plan.blocks.iter().any(|b| a.shares_conditioning(b));
     assert!(!warm.into_iter().any(shares));
 }
 
+/// A block of states is conditioned in parts.
 #[test]
-fn neighbours_that_are_compared_share_nothing() {
-    let toml = TOML.replace("noise_floor = true", "state = \"steady\"\ncompare = \"neighbours\"");
-    let plan = experiment(&toml).plan();
-    let all = || plan.blocks.iter();
-    assert!(!all().any(|a| all().any(|b| a.shares_conditioning(b))));
-    assert_eq!(plan.conditionings(), plan.trials());
-    // Nor do states that are compared: a block of them is conditioned in parts.
-    let states = "compare = \"state\"\nstate = [\"warm\", \"steady\"]";
-    let plan = experiment(&TOML.replace("noise_floor = true", states)).plan();
-    let all = || plan.blocks.iter();
-    assert!(!all().any(|a| all().any(|b| a.shares_conditioning(b))));
+fn neighbours_or_states_that_are_compared_share_no_conditioning() {
+    for compared in [
+        "state = \"steady\"\ncompare = \"neighbours\"",
+        "compare = \"state\"\nstate = [\"warm\", \"steady\"]",
+    ] {
+        let plan = plan(&TOML.replace("noise_floor = true", compared));
+        let mut all = plan.blocks.iter();
+        assert!(!all.any(|a| plan.blocks.iter().any(|b| a.shares_conditioning(b))), "{compared}");
+        let steady = plan.blocks.iter().flat_map(|block| &block.trials);
+        let steady = steady.filter(|it| it.cell.level(Factor::STATE) == Some("steady")).count();
+        assert_eq!(plan.count_conditionings(), steady);
+    }
 }
 
 #[test]
-fn another_seed_gives_another_plan() {
-    let plan = experiment(TOML).plan();
-    assert_eq!(plan, experiment(TOML).plan());
-    assert_ne!(plan, experiment(&TOML.replace("seed = 1", "seed = 2")).plan());
-}
-
-#[test]
-fn a_cell_tells_what_to_stage() {
-    let plan = experiment(TOML).plan();
-    let cells: Vec<&Cell> =
-        plan.blocks.iter().flat_map(|block| &block.trials).map(|trial| &trial.cell).collect();
-    let again = cells.iter().find(|cell| cell.get(Factor::ENGINE) == "sqlite@again");
-    assert_eq!(again.map(|cell| cell.base(Factor::ENGINE)), Some("sqlite"));
-    let busy = cells
-        .iter()
-        .find(|cell| cell.get(Factor::CLIENTS) == "4" && cell.get(Factor::NEIGHBOURS) == "x2")
-        .expect("the combination is planned");
-    assert_eq!((busy.clients(), busy.neighbours()), (4, NeighbourLoad::Streams(2)));
-    assert_eq!(busy.to_map()["durability"], "strict");
-    assert_eq!(busy.to_map().len(), Factor::OWN.len());
-}
-
-#[test]
-fn a_cell_has_the_factors_of_its_workload_and_no_others() {
-    let toml = "workload = \"files\"\nrate = \"poisson:0.50/s\"\ndepth = [4, \"4@again\", 32]\n";
-    let plan = experiment(toml).plan();
-    let mut blocks = plan.blocks.iter();
-    let block = blocks.next().expect("a block");
-    let mut depths: Vec<&str> = block.trials.iter().map(|it| it.cell.get(DEPTH)).collect();
+fn a_cell_tells_what_to_stage_of_the_factors_of_its_workload() {
+    let toml = format!("{FILES}rate = \"poisson:0.50/s\"\ndepth = [4, \"4@again\", 32]\n");
+    let block = &plan(&toml).blocks[0];
+    let mut depths: Vec<String> = in_order(block, DEPTH).split(' ').map(str::to_owned).collect();
     depths.sort_unstable();
     assert_eq!(depths, ["32", "4", "4@again"]);
-    let again = block.trials.iter().find(|it| it.cell.get(DEPTH) == "4@again");
+    let again = block.trials.iter().find(|it| it.cell.aliased_level(DEPTH) == "4@again");
     let cell = &again.expect("it is planned").cell;
     assert_eq!((cell.level(DEPTH), cell.base(DEPTH)), (Some("4"), "4"));
     assert_eq!((cell.level(Factor::ENGINE), cell.level(Factor::MEMORY)), (None, None));
     assert_eq!((cell.level(Factor::DISK), cell.memory()), (Some("host"), MemoryLimit::Unlimited));
     let open = Rate::Open { per_second: 0.5, arrivals: Some("poisson".to_owned()) };
     assert_eq!((cell.rate(), cell.clients()), (open, 1));
-    assert_eq!(cell.to_map()["depth"], "4@again");
-    assert_eq!(cell.to_map().len(), OF_FILES.len());
+    assert_eq!((&*cell.to_map()["depth"], cell.to_map().len()), ("4@again", OF_FILES.len()));
+    let last = plan(&TOML.replace("[\"0\", \"x2\"]", "\"x2\"").replace("[1, 4]", "4"));
+    let cell = &last.blocks[0].trials[0].cell;
+    assert_eq!((cell.clients(), cell.neighbours()), (4, NeighbourLoad::Streams(2)));
+    assert_eq!((&*cell.to_map()["durability"], cell.to_map().len()), ("strict", Factor::OWN.len()));
 }
 
 /// How often each level of the compared factor takes each place, a combination of the others.
@@ -170,14 +150,14 @@ prop_compose! {
         groups in 1usize..=3,
         seed in 0..=i64::MAX,
     ) -> (Experiment, usize) {
-        let mut experiment = experiment(&format!(
+        let mut experiment = good(&format!(
             "workload = \"redmine\"\ncompare = \"{compare}\"\nseed = {seed}\n\
              noise_floor = {noise_floor}\nengine = {:?}\nclients = {:?}\ndurability = {:?}\n",
             &["sqlite", "lmdb", "fjall", "null"][..engines],
             &[1, 2, 4, 8][..clients],
             &["none", "relaxed", "strict"][..durabilities],
-        ));
-        let levels = experiment.levels(experiment.compare).len();
+        ), "");
+        let levels = experiment.run_levels(experiment.compare).len();
         experiment.repetitions = (groups * levels) as u32;
         (experiment, levels)
     }
@@ -186,36 +166,32 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
+    /// Each level takes each place, and an even number of levels follow each other, equally often.
     #[test]
-    fn every_level_takes_every_place_equally_often((experiment, levels) in experiments()) {
+    fn places_and_successors_are_balanced((experiment, levels) in experiments()) {
         let plan = experiment.plan();
         for group in 1..=experiment.repetitions / levels as u32 {
             let places = places(&plan, experiment.compare, group * levels as u32);
             prop_assert!(places.values().all(|&count| count == group), "{places:?}");
-            let cells = plan.trials() / experiment.repetitions as usize;
+            let cells = plan.count_trials() / experiment.repetitions as usize;
             prop_assert_eq!(places.len(), cells * levels);
         }
-    }
-
-    #[test]
-    fn an_even_number_of_levels_follow_each_other_equally_often(
-        (experiment, levels) in experiments().prop_filter("even", |(_, levels)| levels % 2 == 0),
-    ) {
         let mut pairs: BTreeMap<_, u32> = BTreeMap::new();
-        for block in &experiment.plan().blocks {
-            for pair in block.trials.windows(2) {
-                let pair = (&pair[0].cell, &pair[1].cell);
-                *pairs.entry((pair.0.clone(), pair.1.clone())).or_default() += 1;
-            }
+        for pair in plan.blocks.iter().flat_map(|block| block.trials.windows(2)) {
+            *pairs.entry((&pair[0].cell, &pair[1].cell)).or_default() += 1;
         }
         let groups = experiment.repetitions / levels as u32;
-        prop_assert!(pairs.values().all(|&count| count == groups), "{pairs:?}");
+        let even = levels % 2 == 0;
+        prop_assert!(!even || pairs.values().all(|&count| count == groups), "{pairs:?}");
     }
 
+    /// More repetitions leave the earlier as they were.
     #[test]
     fn every_cell_is_run_once_a_repetition((experiment, levels) in experiments()) {
         let plan = experiment.plan();
-        let all: usize = experiment.factors.keys().map(|&it| experiment.levels(it).len()).product();
+        let longer = Experiment { repetitions: experiment.repetitions + 3, ..experiment.clone() };
+        prop_assert_eq!(&longer.plan().blocks[..plan.blocks.len()], &plan.blocks[..]);
+        let all: usize = experiment.factors.keys().map(|&it| experiment.run_levels(it).len()).product();
         for repetition in 0..experiment.repetitions {
             let blocks = plan.blocks.iter().filter(|block| block.repetition == repetition);
             let trials: Vec<_> = blocks.flat_map(|block| &block.trials).collect();
@@ -234,12 +210,5 @@ proptest! {
             let first = shared(&block.trials[0].cell);
             prop_assert!(block.trials.iter().all(|trial| shared(&trial.cell) == first));
         }
-    }
-
-    #[test]
-    fn more_repetitions_leave_the_earlier_as_they_were((experiment, _) in experiments()) {
-        let longer = Experiment { repetitions: experiment.repetitions + 3, ..experiment.clone() };
-        let plan = experiment.plan();
-        prop_assert_eq!(&longer.plan().blocks[..plan.blocks.len()], &plan.blocks[..]);
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use crate::common::load;
+use crate::common::good;
 use bakeoff_experiment::{
-    Experiment, FlagOverrides, Shard, TooManyShards, TrialBlock, TrialPlan, deal, sequences,
+    Experiment, Shard, ShardCountError, TrialBlock, TrialPlan, deal_blocks, group_sequences,
 };
 
 const TOML: &str = "
@@ -17,12 +17,8 @@ seed = 1
 repetitions = 6
 ";
 
-fn experiment(toml: &str) -> Experiment {
-    load(toml, &FlagOverrides::default()).unwrap_or_else(|error| panic!("{error}"))
-}
-
 fn plan(toml: &str) -> TrialPlan {
-    experiment(toml).plan()
+    good(toml, "").plan()
 }
 
 /// The levels of a block, whatever their order.
@@ -38,7 +34,7 @@ fn every_block_is_in_exactly_one_shard_and_none_has_much_more_than_another() {
         let all: Vec<u32> = plan.blocks.iter().map(|block| block.number).collect();
         for count in 1..=all.len() as u32 {
             let shards = (1..=count).map(|index| Shard::new(index, count).unwrap());
-            let parts: Vec<_> = shards.map(|shard| shard.blocks(&plan).unwrap()).collect();
+            let parts: Vec<_> = shards.map(|shard| shard.own_blocks(&plan).unwrap()).collect();
             let mut dealt: Vec<u32> = parts.iter().flatten().copied().collect();
             dealt.sort_unstable();
             assert_eq!(dealt, all, "{count} shards of {repetitions} repetitions");
@@ -54,7 +50,7 @@ fn each_shard_has_every_combination_where_there_are_as_many_repetitions() {
     let plan = plan(TOML);
     for count in [2, 3, 4, 6] {
         for index in 1..=count {
-            let own = Shard::new(index, count).unwrap().blocks(&plan).unwrap();
+            let own = Shard::new(index, count).unwrap().own_blocks(&plan).unwrap();
             let blocks = plan.blocks.iter().filter(|block| own.contains(&block.number));
             let kinds: BTreeSet<_> = blocks.map(kind).collect();
             assert_eq!(kinds.len(), 4, "shard {index} of {count}");
@@ -63,15 +59,15 @@ fn each_shard_has_every_combination_where_there_are_as_many_repetitions() {
     // With more shards some have not all, and each knows how many it has.
     let mut counts = BTreeSet::new();
     for shard in (1..=10).map(|index| Shard::new(index, 10).unwrap()) {
-        let own = shard.blocks(&plan).unwrap();
+        let own = shard.own_blocks(&plan).unwrap();
         let blocks = plan.blocks.iter().filter(|block| own.contains(&block.number));
         let kinds: BTreeSet<_> = blocks.map(kind).collect();
-        assert_eq!(shard.combinations(&plan), Ok((kinds.len(), 4)), "{shard}");
+        assert_eq!(shard.count_combinations(&plan), Ok((kinds.len(), 4)), "{shard}");
         counts.insert(kinds.len());
     }
     assert!(counts.first() < Some(&4), "{counts:?}");
     // Three engines: three repetitions in a row have each of them at each place once.
-    let own = Shard::new(2, 2).unwrap().blocks(&plan).unwrap();
+    let own = Shard::new(2, 2).unwrap().own_blocks(&plan).unwrap();
     let repetitions = plan.blocks.iter().filter(|block| own.contains(&block.number));
     let repetitions: BTreeSet<u32> = repetitions.map(|block| block.repetition).collect();
     assert_eq!(repetitions, BTreeSet::from([3, 4, 5]));
@@ -80,23 +76,23 @@ fn each_shard_has_every_combination_where_there_are_as_many_repetitions() {
 #[test]
 fn blocks_that_share_their_conditioning_stay_together() {
     let plan = plan(&format!("{TOML}state = \"steady\"\n"));
-    let together = sequences(&plan.blocks, |block| block);
+    let together = group_sequences(&plan.blocks, |block| block);
     assert_eq!((plan.blocks.len(), together.len()), (24, 12));
     for count in 1..=12 {
-        let dealt = deal(&plan, count).unwrap();
+        let dealt = deal_blocks(&plan, count).unwrap();
         for sequence in &together {
             let owners: BTreeSet<u32> = sequence.iter().map(|it| dealt[&it.number]).collect();
             assert_eq!(owners.len(), 1, "{count} shards: {owners:?}");
         }
     }
-    assert_eq!(deal(&plan, 13), Err(TooManyShards { shards: 13, parts: 12 }));
+    assert_eq!(deal_blocks(&plan, 13), Err(ShardCountError { shards: 13, parts: 12 }));
 }
 
 #[test]
 fn more_shards_than_the_plan_has_parts_are_refused_with_their_number() {
     let plan = plan(TOML);
-    let refused = Shard::new(7, 1000).unwrap().blocks(&plan).unwrap_err();
-    assert_eq!(refused, TooManyShards { shards: 1000, parts: 24 });
+    let refused = Shard::new(7, 1000).unwrap().own_blocks(&plan).unwrap_err();
+    assert_eq!(refused, ShardCountError { shards: 1000, parts: 24 });
     let said = refused.to_string();
     assert!(said.contains("1000 shards") && said.contains("24 shards at most"), "{said}");
 }
@@ -124,7 +120,7 @@ fn a_shard_is_read_as_it_is_written_and_nothing_else_is_one() {
 /// The same plan has the same sign wherever its files lie, and another one for whatever decides it.
 #[test]
 fn a_plan_is_known_by_what_decides_it_and_not_by_where_its_files_lie() {
-    let id = |toml: &str| experiment(toml).plan_id("0.1.0", "generated, seed 1");
+    let id = |toml: &str| good(toml, "").plan_id("0.1.0", "generated, seed 1");
     assert_eq!(id(TOML), id(TOML));
     assert_eq!(id(TOML).len(), 16);
     for (from, to) in [
@@ -135,11 +131,11 @@ fn a_plan_is_known_by_what_decides_it_and_not_by_where_its_files_lie() {
     ] {
         assert_ne!(id(&TOML.replace(from, to)), id(TOML), "{to}");
     }
-    assert_ne!(experiment(TOML).plan_id("0.1.1", "generated, seed 1"), id(TOML));
+    assert_ne!(good(TOML, "").plan_id("0.1.1", "generated, seed 1"), id(TOML));
 
     let of_text = |path: &str, fingerprint: &str| {
         let text = Some(PathBuf::from(path));
-        let it = Experiment { text, ..experiment(TOML) };
+        let it = Experiment { text, ..good(TOML, "") };
         it.plan_id("0.1.0", &format!("{path} (5 bytes, fingerprint {fingerprint})"))
     };
     assert_eq!(of_text("/home/a/text", "17"), of_text("/scratch/text", "17"));

@@ -1,5 +1,3 @@
-//! The kernel's accounts of a device and a folder.
-
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -7,37 +5,30 @@ use std::path::Path;
 
 use bakeoff_folders::Dir;
 
-/// The block device under a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockDevice {
-    /// Its number, `major:minor`.
+    /// `major:minor`.
     pub number: String,
-    /// Its name, such as `vda`; the number where the kernel has no block device for it.
+    /// The number if the kernel has no block device for it.
     pub name: String,
 }
 
-/// Bytes per sector in the kernel's block statistics, whatever the device's own sector size.
+/// The kernel's block statistics always count these, whatever the device's own sector size.
 const SECTOR: u64 = 512;
 
-/// What `statfs` calls file systems that a process serves (linux/magic.h).
+/// `FUSE_SUPER_MAGIC` (linux/magic.h).
 const FUSE: u64 = 0x6573_5546;
 
-/// Where a device's kind of driver tells a number that no other device has.
 const SERIALS: [&str; 7] =
     ["dm/uuid", "md/uuid", "uuid", "serial", "wwid", "device/serial", "device/wwid"];
-/// Where the kernel lists devices by their numbers.
 const LISTED: &str = "/sys/dev/block";
 
 impl BlockDevice {
-    /// The device under `folder`.
-    ///
-    /// # Errors
-    /// When the folder can't be read.
-    pub fn under(folder: &Path) -> io::Result<Self> {
+    pub fn from_folder(folder: &Path) -> io::Result<Self> {
         Ok(Self::from_number(fs::metadata(folder)?.dev()))
     }
 
-    /// The device of that number, as stat(2) has it.
+    /// `device` is a number of stat(2).
     pub fn from_number(device: u64) -> Self {
         let number = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
         let link = fs::read_link(format!("/sys/dev/block/{number}")).ok();
@@ -45,14 +36,13 @@ impl BlockDevice {
         Self { name: name.unwrap_or_else(|| number.clone()), number }
     }
 
-    /// Its name with what tells it from others: its number, its size, where it begins if it is a partition, and its
-    /// serial number. One without is known only as long as it is not attached anew, and until the machine is
-    /// started anew: `boot` tells that from others. Source: Documentation/ABI/stable/sysfs-block of the kernel.
+    /// The name with number, size, start of a partition, and serial number. A device without serial
+    /// number is known only until it is attached anew or the machine restarts: `boot` tells
+    /// restarts apart. Source: Documentation/ABI/stable/sysfs-block of the kernel.
     pub fn in_full(&self, boot: &str) -> String {
         self.told(Path::new(LISTED), boot)
     }
 
-    /// The same by the folder in which devices are listed.
     fn told(&self, listed: &Path, boot: &str) -> String {
         let listed = listed.join(&self.number);
         let read = |file: &str| {
@@ -60,7 +50,7 @@ impl BlockDevice {
             Some(text.trim().to_owned()).filter(|text| !text.is_empty())
         };
         let bytes = |file: &str| Some(read(file)?.parse::<u64>().ok()? * SECTOR);
-        // A partition has its disk's.
+        // A partition has the serial number of its disk.
         let of_disk = if read("partition").is_some() { &["", "../"][..] } else { &[""][..] };
         let find = |files: &[&str]| {
             of_disk.iter().find_map(|of| files.iter().find_map(|it| read(&format!("{of}{it}"))))
@@ -74,51 +64,40 @@ impl BlockDevice {
         format!("{name} ({number}, {size} bytes{start}, {known})")
     }
 
-    /// Bytes read from and written to the device since the machine started, by anybody; `None`
-    /// for a file system without a block device.
-    pub fn bytes(&self) -> Option<(u64, u64)> {
-        let fields = self.statistics()?;
+    /// Bytes read and written since boot, by anybody. `None` without a block device.
+    pub fn bytes_moved(&self) -> Option<(u64, u64)> {
+        let fields = self.read_statistics()?;
         Some((fields.get(2)? * SECTOR, fields.get(6)? * SECTOR))
     }
 
-    /// Flushes of the device's cache since the machine started, by anybody; `None` where it is not
-    /// known: the kernel counts none of partitions, nor of devices over others.
-    pub fn flushes(&self) -> Option<u64> {
+    /// Cache flushes since boot, by anybody. The kernel counts none for partitions and stacked
+    /// devices.
+    pub fn count_flushes(&self) -> Option<u64> {
         let listed = Path::new(LISTED).join(&self.number);
         let is_counted = ["partition", "dm", "md"].iter().all(|it| !listed.join(it).exists());
-        self.statistics().filter(|_| is_counted)?.get(15).copied()
+        self.read_statistics().filter(|_| is_counted)?.get(15).copied()
     }
 
     /// Source: Documentation/block/stat.rst of the kernel.
-    fn statistics(&self) -> Option<Vec<u64>> {
+    fn read_statistics(&self) -> Option<Vec<u64>> {
         let text = fs::read_to_string(format!("{LISTED}/{}/stat", self.number)).ok()?;
         text.split_whitespace().map(|field| field.parse().ok()).collect()
     }
 }
 
-/// Bytes that the files below a folder take on disk: allocated blocks, so that a sparse file
-/// counts for what it holds.
-///
-/// # Errors
-/// When a folder below can't be read; files that vanish meanwhile count for nothing.
-pub fn space(folder: &Path) -> io::Result<u64> {
-    bakeoff_folders::space(&Dir::open(folder)?)
+/// Allocated bytes of the files below a folder. Files that vanish meanwhile are skipped.
+pub fn allocated_bytes(folder: &Path) -> io::Result<u64> {
+    bakeoff_folders::disk_usage(&Dir::open(folder)?)
 }
 
-/// Whether a process serves the file system of `folder`. It may have a block device (`fuseblk`) that the kernel
-/// counts the requests of that process for, and not those of whoever reads the files.
-///
-/// # Errors
-/// When the file system can't be asked.
+/// A FUSE file system may have a block device (`fuseblk`), but the kernel counts the serving
+/// process's requests for it, not those of whoever reads the files.
 pub fn is_fuse(folder: &Path) -> io::Result<bool> {
     Ok(rustix::fs::statfs(folder)?.f_type as u64 & 0xffff_ffff == FUSE)
 }
 
-/// Bytes that an unprivileged process may still write on the file system of `folder`.
-///
-/// # Errors
-/// When the file system can't be asked.
-pub fn free(folder: &Path) -> io::Result<u64> {
+/// Bytes that an unprivileged process may still write.
+pub fn free_bytes(folder: &Path) -> io::Result<u64> {
     let file_system = rustix::fs::statvfs(folder)?;
     Ok(file_system.f_bavail * file_system.f_frsize)
 }
@@ -128,21 +107,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_that_the_kernel_does_not_list_is_told_by_its_number() {
-        let device = BlockDevice::from_number(rustix::fs::makedev(4094, 3));
-        assert_eq!(device.name, "4094:3");
-        let shown = device.in_full("b");
-        assert_eq!(shown, "4094:3 (4094:3, 0 bytes, attached as ? since boot b)");
-        assert_eq!((device.bytes(), device.flushes()), (None, None));
-    }
-
-    #[test]
     fn a_device_is_told_by_its_serial_or_by_when_it_was_attached() {
         let folder = tempfile::tempdir().unwrap();
-        let at = |path: &str| folder.path().join(path);
         let write = |path: &str, text: &str| {
-            fs::create_dir_all(at(path).parent().unwrap()).unwrap();
-            fs::write(at(path), format!("{text}\n")).unwrap();
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, format!("{text}\n")).unwrap();
         };
         // What lies above a disk is no disk's.
         write("serial", "of-the-controller");
@@ -158,15 +128,23 @@ mod tests {
             let device = BlockDevice { number: listed.into(), name: "it".into() };
             device.told(folder.path(), boot)
         };
-        assert_eq!(told("sda", "b"), "it (sda, 2097152 bytes, attached as 9 since boot b)");
-        assert_ne!(told("sda", "b"), told("sda", "c"), "the machine was started anew");
-        assert_eq!(told("sdb", "b"), "it (sdb, 2097152 bytes, serial naa.5)");
-        let partition = told("sdb/one", "b");
-        assert_eq!(partition, "it (sdb/one, 4096 bytes from byte 1048576, serial naa.5)");
-        let words = "from byte 1048576, attached as 9 since boot b";
-        assert!(told("sda/one", "b").contains(words), "{}", told("sda/one", "b"));
+        for (listed, boot, words) in [
+            ("sda", "b", "sda, 2097152 bytes, attached as 9 since boot b"),
+            // The machine was started anew.
+            ("sda", "c", "sda, 2097152 bytes, attached as 9 since boot c"),
+            ("sdb", "b", "sdb, 2097152 bytes, serial naa.5"),
+            ("sdb/one", "b", "sdb/one, 4096 bytes from byte 1048576, serial naa.5"),
+            ("sda/one", "b", "sda/one, 4096 bytes from byte 1048576, attached as 9 since boot b"),
+        ] {
+            assert_eq!(told(listed, boot), format!("it ({words})"));
+        }
         write("sda/diskseq", "10");
         assert!(told("sda/one", "b").contains("attached as 10 "), "it was attached anew");
+        // One that the kernel does not list is told by its number.
+        let device = BlockDevice::from_number(rustix::fs::makedev(4094, 3));
+        let shown = device.in_full("b");
+        assert_eq!(shown, "4094:3 (4094:3, 0 bytes, attached as ? since boot b)");
+        assert_eq!((device.bytes_moved(), device.count_flushes()), (None, None));
     }
 
     #[test]
@@ -176,7 +154,7 @@ mod tests {
         fs::write(folder.path().join("below/full"), vec![1u8; 100_000]).unwrap();
         let sparse = fs::File::create(folder.path().join("sparse")).unwrap();
         sparse.set_len(1 << 40).unwrap();
-        let bytes = space(folder.path()).unwrap();
+        let bytes = allocated_bytes(folder.path()).unwrap();
         assert!((100_000..1_000_000).contains(&bytes), "{bytes}");
     }
 }

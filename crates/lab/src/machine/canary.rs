@@ -1,4 +1,4 @@
-//! The canary: a short measurement of the machine alone, without any engine, before each block.
+//! The canary: a short measurement of the machine alone, before each block.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -8,17 +8,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use bakeoff_results::Canary;
 
-/// Bytes of the file that random reads are made on.
 const FILE: u64 = 16 << 20;
-/// Bytes of a read or a write.
 const BLOCK: usize = 4096;
-/// No part takes longer than this, on however slow a disk.
+/// No part takes longer, however slow the disk is.
 const LIMIT: Duration = Duration::from_millis(250);
 
-/// The canary's own files and memory, made once a run.
-pub struct Cage {
+pub struct CanaryProbe {
     log: File,
-    /// Opened around the page cache; `None` where the file system won't have it.
+    /// Opened with `O_DIRECT`; `None` if the file system refuses that.
     reads: Option<File>,
     memory: Vec<u8>,
     copy: Vec<u8>,
@@ -26,11 +23,7 @@ pub struct Cage {
     end: u64,
 }
 
-impl Cage {
-    /// Makes the files in `folder`.
-    ///
-    /// # Errors
-    /// When they can't be written.
+impl CanaryProbe {
     pub fn new(folder: &Path) -> io::Result<Self> {
         let path = folder.join("canary-read");
         fs::write(&path, vec![0xA5; FILE as usize])?;
@@ -47,49 +40,46 @@ impl Cage {
         })
     }
 
-    /// Takes a reading; about 50 ms on a fast machine.
-    ///
-    /// # Errors
-    /// When the canary's files can't be read or written.
-    pub fn read(&mut self) -> io::Result<Canary> {
+    /// Takes about 50 ms on a fast machine.
+    pub fn take_reading(&mut self) -> io::Result<Canary> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Ok(Canary {
             at_s: now.as_secs_f64(),
             cpu_s: median_of(9, || {
-                self.arithmetic();
+                self.compute_arithmetic();
                 Ok(())
             })?,
             memory_s: median_of(9, || {
-                self.copying();
+                self.copy_memory();
                 Ok(())
             })?,
-            sync_s: self.sync()?,
+            sync_s: self.time_sync()?,
             read_s: self.random_read()?,
             off: None,
         })
     }
 
-    fn random(&mut self) -> u64 {
-        // xorshift64 (Marsaglia 2003): any cheap sequence does.
+    fn next_random(&mut self) -> u64 {
+        // xorshift64 (Marsaglia 2003): any cheap sequence would do.
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
         self.state
     }
 
-    fn arithmetic(&mut self) {
+    fn compute_arithmetic(&mut self) {
         for _ in 0..1_000_000 {
-            self.random();
+            self.next_random();
         }
         std::hint::black_box(self.state);
     }
 
-    fn copying(&mut self) {
+    fn copy_memory(&mut self) {
         self.copy.copy_from_slice(&self.memory);
         std::hint::black_box(&self.copy);
     }
 
-    fn sync(&mut self) -> io::Result<f64> {
+    fn time_sync(&mut self) -> io::Result<f64> {
         let block = [0x5A; BLOCK];
         median_of(30, || {
             self.log.write_all_at(&block, self.end)?;
@@ -100,11 +90,11 @@ impl Cage {
 
     fn random_read(&mut self) -> io::Result<Option<f64>> {
         let Some(file) = self.reads.take() else { return Ok(None) };
-        // Direct reads want their memory aligned; room to move up to the next boundary.
+        // Direct reads need aligned memory: leave room to move up to the next boundary.
         let mut memory = vec![0; 2 * BLOCK];
         let start = memory.as_ptr().align_offset(BLOCK);
         let seconds = median_of(100, || {
-            let block = self.random() % (FILE / BLOCK as u64);
+            let block = self.next_random() % (FILE / BLOCK as u64);
             file.read_exact_at(&mut memory[start..start + BLOCK], block * BLOCK as u64)
         })?;
         self.reads = Some(file);
@@ -112,7 +102,6 @@ impl Cage {
     }
 }
 
-/// The median of up to `count` times; fewer when they take long.
 fn median_of(count: usize, mut body: impl FnMut() -> io::Result<()>) -> io::Result<f64> {
     let begin = Instant::now();
     let mut times = Vec::with_capacity(count);
@@ -132,8 +121,8 @@ mod tests {
     #[test]
     fn a_reading_is_whole() {
         let folder = tempfile::tempdir().unwrap();
-        let mut cage = Cage::new(folder.path()).unwrap();
-        let canary = cage.read().unwrap();
+        let mut cage = CanaryProbe::new(folder.path()).unwrap();
+        let canary = cage.take_reading().unwrap();
         assert!(canary.cpu_s > 0.0 && canary.memory_s > 0.0 && canary.sync_s > 0.0);
         assert!(canary.read_s.is_none_or(|seconds| seconds > 0.0));
     }

@@ -1,34 +1,26 @@
-//! How many files a trial's process, and the servers that it starts, may have open: a client takes
-//! several, and many systems give a process no more than 1,024 unless it asks for more.
+//! Checks how many files a trial's process and its servers may open: a client takes several, and
+//! many systems allow 1,024 unless a process asks for more.
 
 use std::{fs, io};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files that anybody may open meanwhile: an engine for itself, the lab to count.
+/// Files that an engine opens for itself, and the lab for counting.
 const SPARE: usize = 32;
 
-/// Asks for as many as this process may ask for. What it starts afterwards may have as many.
-pub fn raise() {
+pub fn raise_limit() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // Where this is forbidden, `suffice` says whether it matters.
+    // If this is forbidden, [`ensure_enough_files`] says whether it matters.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
-/// How many this process has open.
-///
-/// # Errors
-/// When there is none left to look.
-pub fn count() -> io::Result<usize> {
+pub fn count_open_files() -> io::Result<usize> {
     Ok(fs::read_dir("/proc/self/fd")?.count())
 }
 
-/// Makes sure that so many clients, with so many files each, can be had beside what is open.
-///
-/// # Errors
-/// What to do when they can't.
-pub fn suffice(clients: usize, each: usize) -> Result<(), String> {
-    let needed = count().map_err(|error| error.to_string())? + clients * each + SPARE;
+/// Fails if `clients` with `each` files would exceed the limit.
+pub fn ensure_enough_files(clients: usize, each: usize) -> Result<(), String> {
+    let needed = count_open_files().map_err(|error| error.to_string())? + clients * each + SPARE;
     match getrlimit(Resource::Nofile).current {
         Some(limit) if limit < needed as u64 => Err(format!(
             "{clients} clients take {needed} open files, and this process may have {limit}: raise \

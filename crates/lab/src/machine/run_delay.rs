@@ -1,4 +1,4 @@
-//! How long the threads of processes were ready to run and had no processor.
+//! Measures how long threads were ready to run but had no processor.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,41 +6,38 @@ use std::time::Duration;
 
 use bakeoff_load::cpu::run_delay;
 
-use super::usage::family;
+use super::usage::list_family;
 
-/// Threads that are looked at from time to time, since what one has waited goes with it.
+/// Looks at threads now and then, since the wait of a thread is lost when it ends.
 #[derive(Debug, Default)]
 pub struct RunDelays {
     roots: Vec<u32>,
-    /// One whose family is not looked at, though it is a part of another one.
+    /// A process whose family is left out.
     apart: Option<u32>,
-    /// What each thread had waited when it was first seen, and when it was last seen.
+    /// What each thread had waited at the first and at the last look.
     threads: BTreeMap<u32, (Duration, Duration)>,
     looked: bool,
 }
 
 impl RunDelays {
-    /// Of these processes and their descendants.
     pub fn from_roots(roots: Vec<u32>) -> Self {
         Self { roots, ..Self::default() }
     }
 
-    /// But for this process and its descendants.
-    pub fn without(self, apart: u32) -> Self {
+    pub fn without_family(self, apart: u32) -> Self {
         Self { apart: Some(apart), ..self }
     }
 
-    /// Looks at all threads. One that is new since the first look has waited all it has waited
-    /// meanwhile.
+    /// A thread that is new since the first look counts with all its wait.
     pub fn look(&mut self) {
-        let apart = self.apart.and_then(|root| family(root).ok()).unwrap_or_default();
-        let all = self.roots.iter().filter_map(|root| family(*root).ok()).flatten();
+        let apart = self.apart.and_then(|root| list_family(root).ok()).unwrap_or_default();
+        let all = self.roots.iter().filter_map(|root| list_family(*root).ok()).flatten();
         for pid in all.filter(|pid| !apart.contains(pid)) {
             let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
             for thread in threads {
                 let name = thread.file_name();
                 let Some(id) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
-                // One that is gone meanwhile, or that belongs to somebody else, tells nothing.
+                // A thread may be gone, or belong to another user.
                 let text = fs::read_to_string(thread.path().join("schedstat"));
                 let Some(waited) = text.ok().as_deref().and_then(run_delay) else { continue };
                 let first = if self.looked { Duration::ZERO } else { waited };
@@ -50,8 +47,7 @@ impl RunDelays {
         self.looked = true;
     }
 
-    /// What all threads have waited since the first look; `None` where no thread could be looked at.
-    pub fn total(&self) -> Option<Duration> {
+    pub fn total_wait(&self) -> Option<Duration> {
         let each = self.threads.values().map(|(first, last)| last.saturating_sub(*first));
         (!self.threads.is_empty()).then(|| each.sum())
     }
@@ -59,65 +55,61 @@ impl RunDelays {
 
 #[cfg(test)]
 mod tests {
-    use std::process::{Command, Stdio};
+    use std::process::{Child, Command};
 
     use bakeoff_testkit::wait_until;
 
     use super::*;
 
-    #[test]
-    fn a_family_that_is_apart_is_not_looked_at() {
-        let mut sleeper = Command::new("sleep").arg("60").spawn().unwrap();
-        let mut looked = RunDelays::from_roots(vec![sleeper.id()]);
-        let mut apart = RunDelays::from_roots(vec![sleeper.id()]).without(sleeper.id());
-        looked.look();
-        apart.look();
-        sleeper.kill().unwrap();
-        sleeper.wait().unwrap();
-        assert!(looked.total().is_some());
-        assert_eq!(apart.total(), None);
+    fn started(program: &str, arguments: &[&str]) -> Child {
+        Command::new(program).args(arguments).spawn().unwrap()
+    }
+
+    fn end(mut process: Child) {
+        process.kill().unwrap();
+        process.wait().unwrap();
     }
 
     #[test]
     fn what_waits_for_a_processor_is_seen() {
         // More busy shells than processors: some of them wait.
         let count = std::thread::available_parallelism().map_or(1, usize::from) * 2 + 1;
-        let spin = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
-        let mut shells: Vec<_> = (0..count).map(|_| spin()).collect();
+        let spin = || started("sh", &["-c", "while :; do :; done"]);
+        let shells: Vec<_> = (0..count).map(|_| spin()).collect();
         let mut delays =
             RunDelays::from_roots(shells.iter().map(std::process::Child::id).collect());
         delays.look();
-        let mut totals = vec![delays.total().expect("the kernel keeps the account")];
+        let mut totals = vec![delays.total_wait().expect("the kernel keeps the account")];
         wait_until("200 ms of waiting", || {
             delays.look();
-            totals.push(delays.total().expect("the kernel keeps the account"));
+            totals.push(delays.total_wait().expect("the kernel keeps the account"));
             totals.last() > Some(&Duration::from_millis(200))
         });
-        for shell in &mut shells {
-            shell.kill().unwrap();
-            shell.wait().unwrap();
-        }
+        shells.into_iter().for_each(end);
         assert_eq!(totals[0], Duration::ZERO, "since the first look");
         assert!(totals.is_sorted(), "{totals:?}");
     }
 
-    /// A process that sleeps is never ready to run: nothing is added, however busy the machine.
+    /// A process that sleeps is never ready to run: nothing is added, however busy the machine. A family that is
+    /// apart is not looked at.
     #[test]
     fn what_sleeps_waits_for_no_processor() {
-        let mut sleeper = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().unwrap();
+        let sleeper = started("sleep", &["1000"]);
         let state = || {
             let stat = fs::read_to_string(format!("/proc/{}/stat", sleeper.id())).unwrap();
             stat.contains("(sleep) S")
         };
         wait_until("its sleep", state);
         let mut delays = RunDelays::from_roots(vec![sleeper.id()]);
+        let mut apart = RunDelays::from_roots(vec![sleeper.id()]).without_family(sleeper.id());
         delays.look();
         // What it waited until it slept is no more of it.
         std::thread::sleep(Duration::from_millis(200));
         delays.look();
-        sleeper.kill().unwrap();
-        sleeper.wait().unwrap();
-        assert_eq!(delays.total(), Some(Duration::ZERO));
-        assert_eq!(RunDelays::from_roots(vec![]).total(), None);
+        apart.look();
+        end(sleeper);
+        assert_eq!(delays.total_wait(), Some(Duration::ZERO));
+        assert_eq!(apart.total_wait(), None);
+        assert_eq!(RunDelays::from_roots(vec![]).total_wait(), None);
     }
 }

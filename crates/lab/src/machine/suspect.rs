@@ -1,5 +1,3 @@
-//! The machine as a suspect: what it did for others, and what it could not do in time.
-
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -9,43 +7,40 @@ use super::usage::Usage;
 
 /// The share of all processors that other processes may use while clients run.
 const MOST_FOREIGN: f64 = 0.10;
-/// The share of all processors that other virtual machines may take.
 const MOST_STOLEN: f64 = 0.02;
-/// In a shorter trial one short process of somebody else's is above these shares.
+/// In a shorter trial, one short foreign process exceeds these shares.
 const LONG_ENOUGH_S: f64 = 5.0;
 
-/// What the whole machine had done up to a moment. What a kernel does not tell is `None`.
+/// `None`: the kernel doesn't say.
 #[derive(Clone, Debug)]
 pub struct MachineAccount {
     at: Instant,
     times: Option<ProcessorTimes>,
-    /// Of bakeoff, with all that it has started.
+    /// Used by bakeoff and all that it started.
     ours: Option<Duration>,
-    /// How long something waited for a processor, for storage, for memory.
+    /// Time that tasks waited for a processor, for storage, for memory.
     pressure: [Option<Duration>; 3],
 }
 
-/// Processor time, of all processors together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ProcessorTimes {
-    /// In user or kernel mode, for anybody.
     busy: Duration,
-    /// While another virtual machine had the processor.
     stolen: Duration,
 }
 
 impl MachineAccount {
-    /// Takes it now.
     pub fn now() -> Self {
         let pressure = ["cpu", "io", "memory"].map(|kind| {
-            fs::read_to_string(format!("/proc/pressure/{kind}")).ok().as_deref().and_then(stalled)
+            fs::read_to_string(format!("/proc/pressure/{kind}"))
+                .ok()
+                .as_deref()
+                .and_then(parse_stalled)
         });
-        let times = fs::read_to_string("/proc/stat").ok().as_deref().and_then(times);
+        let times = fs::read_to_string("/proc/stat").ok().as_deref().and_then(parse_times);
         let ours = Usage::of_family(std::process::id()).ok().map(|usage| usage.cpu);
         Self { at: Instant::now(), times, ours, pressure }
     }
 
-    /// What was done since an earlier account.
     pub fn since(&self, earlier: &Self) -> Measures {
         let mut measures = Measures::default();
         let mut set = |what, value: Option<f64>| measures.set_some(what, Scope::Machine, value);
@@ -70,9 +65,8 @@ impl MachineAccount {
     }
 }
 
-/// What disturbed a trial that ran so long on so many processors, in a few words; `None` where
-/// nothing did that is known of, and of a trial that was too short to tell.
-pub fn disturbance(measures: &Measures, ran_s: f64, processors: u32) -> Option<String> {
+/// The cause of a disturbance, in a few words; `None` for trials that are too short to judge.
+pub fn find_disturbance(measures: &Measures, ran_s: f64, processors: u32) -> Option<String> {
     if ran_s < LONG_ENOUGH_S {
         return None;
     }
@@ -88,17 +82,15 @@ pub fn disturbance(measures: &Measures, ran_s: f64, processors: u32) -> Option<S
     Some(format!("other processes used {:.0} % of the processors", share * 100.0))
 }
 
-/// How long something was stalled since the machine started.
-///
-/// Source: Documentation/accounting/psi.rst of the kernel: `some`, `total=` microseconds.
-fn stalled(pressure: &str) -> Option<Duration> {
+/// Source: Documentation/accounting/psi.rst of the kernel: `some`, `total=` in microseconds.
+fn parse_stalled(pressure: &str) -> Option<Duration> {
     let some = pressure.lines().find(|line| line.starts_with("some"))?;
     let total = some.split_whitespace().find_map(|field| field.strip_prefix("total="))?;
     Some(Duration::from_micros(total.parse().ok()?))
 }
 
 /// Source: proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal, in clock ticks.
-fn times(stat: &str) -> Option<ProcessorTimes> {
+fn parse_times(stat: &str) -> Option<ProcessorTimes> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
     let of = |ticks: u64| {
@@ -119,12 +111,12 @@ mod tests {
         let tick = Duration::from_secs(1) / rustix::param::clock_ticks_per_second() as u32;
         let stat = "cpu  10 20 30 400 500 6 7 8 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\n";
         let wanted = ProcessorTimes { busy: tick * 73, stolen: tick * 8 };
-        assert_eq!(times(stat), Some(wanted));
-        assert_eq!(times("cpu  1 2\n"), None);
+        assert_eq!(parse_times(stat), Some(wanted));
+        assert_eq!(parse_times("cpu  1 2\n"), None);
         let pressure =
             "some avg10=2.52 avg60=9.48 avg300=21.00 total=2309595263\nfull avg10=0.00\n";
-        assert_eq!(stalled(pressure), Some(Duration::from_micros(2_309_595_263)));
-        assert_eq!(stalled(""), None);
+        assert_eq!(parse_stalled(pressure), Some(Duration::from_micros(2_309_595_263)));
+        assert_eq!(parse_stalled(""), None);
     }
 
     #[test]
@@ -135,7 +127,7 @@ mod tests {
             measures.set(&measure::STEAL, Scope::Machine, steal_s);
             measures
         };
-        let of = |cpu_s, steal_s, ran_s| disturbance(&others(cpu_s, steal_s), ran_s, 2);
+        let of = |cpu_s, steal_s, ran_s| find_disturbance(&others(cpu_s, steal_s), ran_s, 2);
         assert_eq!(of(1.9, 0.3, 10.0), None);
         assert!(of(2.4, 0.3, 10.0).unwrap().contains("other processes used 12 %"));
         assert!(of(1.9, 0.6, 10.0).unwrap().contains("other virtual machines took 3 %"));
@@ -143,8 +135,8 @@ mod tests {
         // 2.4 s of 40 s on 2 processors are 3 %, however short the clients ran of these.
         let mut long = others(2.4, 0.3);
         long.set(&measure::MACHINE_WATCHED, Scope::Machine, 40.0);
-        assert_eq!(disturbance(&long, 10.0, 2), None);
-        assert_eq!(disturbance(&Measures::default(), 10.0, 2), None);
+        assert_eq!(find_disturbance(&long, 10.0, 2), None);
+        assert_eq!(find_disturbance(&Measures::default(), 10.0, 2), None);
     }
 
     #[test]

@@ -1,11 +1,9 @@
-//! Counts what a target makes durable on the machine's own disk.
+//! Counts syncs on the machine's own disk.
 //!
-//! Best by the kernel: each file system that keeps data has a trace point that is passed whenever
-//! a file is made durable, by fsync, fdatasync, msync, or a write through a descriptor opened with
-//! `O_SYNC` or `O_DSYNC`. A counter on it holds for the thread that opens it and for all threads
-//! and processes that come of that thread later: for an engine that is opened afterwards, and for
-//! a server that is started afterwards. That takes root's rights. Without them the device's own
-//! count of flushes has to do, which is anybody's.
+//! The kernel counts best: each disk file system has a trace point that every fsync, fdatasync,
+//! msync and write with `O_SYNC` or `O_DSYNC` passes. A counter on it covers the thread that opens
+//! it and all its later threads and processes: an engine or server that starts afterwards. That
+//! needs root. Without root, the device's own count of flushes must do, which counts all processes.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -18,7 +16,7 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 
 use super::accounts::BlockDevice;
 
-/// The trace point of each file system: its type's magic number (statfs(2)), the trace point.
+/// Magic number of the file system (statfs(2)), and its trace point.
 const POINTS: [(u64, &str); 4] = [
     (0xef53, "ext4/ext4_sync_file_enter"),
     (0x5846_5342, "xfs/xfs_file_fsync"),
@@ -26,31 +24,26 @@ const POINTS: [(u64, &str); 4] = [
     (0xf2f5_2010, "f2fs/f2fs_sync_file_enter"),
 ];
 
-/// A count of syncs, from the moment when it is made.
 pub enum SyncCounter {
-    /// A counter in the kernel: of the thread that made it and of all that come of it.
     Kernel(File),
-    /// The device's own count.
     Device(BlockDevice),
 }
 
 impl SyncCounter {
-    /// The best there is for files in `folder`; `None` where nobody counts. To be called before
-    /// the engine is opened, on the thread that opens it.
+    /// Call it before the engine opens, on the thread that opens it. `None` if syncs can't be
+    /// counted.
     pub fn new(folder: &Path) -> Option<Self> {
-        if let Ok(counter) = kernel(folder) {
+        if let Ok(counter) = open_for_folder(folder) {
             return Some(Self::Kernel(counter));
         }
-        Self::of_device(BlockDevice::under(folder).ok()?)
+        Self::of_device(BlockDevice::from_folder(folder).ok()?)
     }
 
-    /// The device's own count, for a target that has no files; `None` where it has none, as a partition.
     pub fn of_device(device: BlockDevice) -> Option<Self> {
-        device.flushes().map(|_| Self::Device(device))
+        device.count_flushes().map(|_| Self::Device(device))
     }
 
-    /// How many it has counted so far.
-    pub fn now(&self) -> Option<u64> {
+    pub fn read_count(&self) -> Option<u64> {
         match self {
             Self::Kernel(counter) => {
                 let mut bytes = [0; 8];
@@ -58,11 +51,10 @@ impl SyncCounter {
                 counter.read_exact(&mut bytes).ok()?;
                 Some(u64::from_ne_bytes(bytes))
             }
-            Self::Device(device) => device.flushes(),
+            Self::Device(device) => device.count_flushes(),
         }
     }
 
-    /// What it counts the syncs of, made for a target whose processes are `group`.
     pub fn scope(&self, group: &'static str) -> Scope {
         match self {
             Self::Kernel(_) => Scope::Processes(group.into()),
@@ -71,12 +63,11 @@ impl SyncCounter {
     }
 }
 
-/// A counter on the trace point of the file system of `folder`.
-fn kernel(folder: &Path) -> io::Result<File> {
+fn open_for_folder(folder: &Path) -> io::Result<File> {
     let magic = rustix::fs::statfs(folder)?.f_type as u64 & 0xffff_ffff;
     let point = POINTS.iter().find(|(known, _)| *known == magic).map(|(_, point)| point);
     let point = point.ok_or(io::ErrorKind::Unsupported)?;
-    // The kernel's file system of trace points, mounted nowhere: it goes with the descriptor.
+    // tracefs, mounted nowhere: it goes with the descriptor.
     let context = rustix::mount::fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     rustix::mount::fsconfig_create(context.as_fd())?;
     let attributes = MountAttrFlags::MOUNT_ATTR_RDONLY;
@@ -86,12 +77,11 @@ fn kernel(folder: &Path) -> io::Result<File> {
     let id = rustix::fs::openat(traces, format!("events/{point}/id"), flags, Mode::empty())?;
     let id = io::read_to_string(File::from(id))?;
     let id = id.trim().parse().map_err(|_| io::ErrorKind::InvalidData)?;
-    counter(id)
+    open_counter(id)
 }
 
-/// The first form of the kernel's `struct perf_event_attr`, 64 bytes, which every kernel takes.
-///
-/// Source: perf_event_open(2).
+/// The first form of `struct perf_event_attr`, 64 bytes, which every kernel takes. Source:
+/// perf_event_open(2).
 #[repr(C)]
 #[derive(Default)]
 struct PerfEventAttributes {
@@ -107,15 +97,12 @@ struct PerfEventAttributes {
     address: u64,
 }
 
-/// A trace point.
 const TRACEPOINT: u32 = 2;
-/// The descriptor is not for programs that are executed.
 const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
-/// The counter holds for threads and processes that are made later, too.
+/// Counts for threads and processes that start later, too.
 const INHERIT: u64 = 1 << 1;
 
-/// Opens a counter of passages through a trace point by this thread and those that come of it.
-fn counter(id: u64) -> io::Result<File> {
+fn open_counter(id: u64) -> io::Result<File> {
     let size = size_of::<PerfEventAttributes>() as u32;
     let attributes = PerfEventAttributes {
         kind: TRACEPOINT,
@@ -160,9 +147,9 @@ mod tests {
             skip("the kernel's count of syncs takes root and ext4, xfs, btrfs or f2fs");
             return None;
         };
-        let before = counter.now().unwrap();
+        let before = counter.read_count().unwrap();
         work();
-        Some(counter.now().unwrap() - before)
+        Some(counter.read_count().unwrap() - before)
     }
 
     #[test]

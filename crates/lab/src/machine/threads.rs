@@ -1,22 +1,17 @@
-//! The threads of this process: what is closed leaves none behind.
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
 use crate::TrialError;
 
-/// How long threads that were told to end may take, on a machine that does much else.
 const ENDING: Duration = Duration::from_secs(10);
 
-/// What the kernel's own threads are called, which it keeps for a while for a ring of requests.
+/// Kernel threads of io_uring, which the kernel keeps for a while.
 const KERNELS: &str = "iou-";
 
-/// The threads that there were at one moment, by their numbers, with their names.
 pub struct ThreadNames(BTreeMap<String, String>);
 
 impl ThreadNames {
-    /// Those that there are now.
     pub fn now() -> Self {
         let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
         let named = threads.filter_map(|thread| {
@@ -26,10 +21,7 @@ impl ThreadNames {
         Self(named.collect())
     }
 
-    /// Waits a little until no other thread is left.
-    ///
-    /// # Errors
-    /// The engine's, where threads run on: their names.
+    /// Waits a little until no thread is left that wasn't there before.
     pub fn are_gone(&self) -> Result<(), TrialError> {
         let start = Instant::now();
         loop {

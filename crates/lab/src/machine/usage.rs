@@ -10,22 +10,18 @@ use std::time::{Duration, Instant};
 
 use bakeoff_load::cpu::process_cpu;
 
-/// How long a family of processes is looked at until nobody comes or goes meanwhile: the thousand
-/// that served as many clients take seconds to end on a busy machine.
+/// How long to wait until no process starts or ends during a look: a thousand clients may have as
+/// many processes, which take seconds to end on a busy machine.
 const SETTLING: Duration = Duration::from_secs(30);
-/// How long somebody is given to come or go before the next look.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Processor time and bytes that processes have used since they started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Processor time, in user and kernel mode.
     pub cpu: Duration,
-    /// Bytes asked for in read calls.
+    /// Bytes asked for in read calls, also from the page cache.
     pub read_calls: u64,
-    /// Bytes given in write calls.
+    /// Bytes given in write calls, also to the page cache.
     pub write_calls: u64,
-    /// Bytes fetched from storage.
     pub read: u64,
     /// Bytes sent to storage, or dirtied to be sent later.
     pub write: u64,
@@ -48,7 +44,6 @@ impl Add for Usage {
 impl Sub for Usage {
     type Output = Self;
 
-    /// Between two looks; never below zero.
     fn sub(self, earlier: Self) -> Self {
         Self {
             cpu: self.cpu.saturating_sub(earlier.cpu),
@@ -61,36 +56,29 @@ impl Sub for Usage {
 }
 
 impl Usage {
-    /// Of this process alone.
-    ///
-    /// # Errors
-    /// When the kernel keeps no such account.
-    pub fn own() -> io::Result<Self> {
-        Ok(Self { cpu: process_cpu(), ..bytes(Path::new("/proc/self"))? })
+    pub fn from_this_process() -> io::Result<Self> {
+        Ok(Self { cpu: process_cpu(), ..read_io(Path::new("/proc/self"))? })
     }
 
-    /// Of a process and all its descendants, the living and those that have been waited for: the
-    /// kernel adds what a child used to its parent then.
-    ///
-    /// # Errors
-    /// When there is no such process, it belongs to somebody else, or one below it has ended and is
-    /// not waited for.
+    /// Of a process and all its descendants, ended ones included: the kernel adds a child's use to
+    /// its parent when the parent waits for it. Fails for another user's process, and if an ended
+    /// descendant was not waited for.
     pub fn of_family(root: u32) -> io::Result<Self> {
         let start = Instant::now();
-        let mut family = members(root)?;
+        let mut family = find_members(root)?;
         while start.elapsed() < SETTLING {
             let usage: io::Result<Vec<Self>> = family.iter().map(of_member).collect();
-            let now = members(root)?;
-            // Of one that has ended a kernel may tell root alone: what it used is with its parent as
-            // soon as that has waited for it.
+            let now = find_members(root)?;
+            // The kernel may show the account of an ended process to root alone. Its parent has its
+            // use as soon as it has waited for it.
             let unread = matches!(&usage, Err(error) if error.kind() == ErrorKind::PermissionDenied)
                 && now.values().any(|member| member.has_ended);
             if now.keys().eq(family.keys()) && !unread {
                 return Ok(usage?.into_iter().fold(Self::default(), Self::add));
             }
-            // Somebody ended meanwhile: what he used may be with him or with his parent.
+            // A process ended meanwhile: its use may be counted with it or with its parent.
             thread::sleep(PAUSE);
-            family = members(root)?;
+            family = find_members(root)?;
         }
         let ended = family.iter().find(|(_, member)| member.has_ended);
         let what = match ended {
@@ -99,36 +87,30 @@ impl Usage {
         };
         Err(io::Error::new(ErrorKind::TimedOut, what))
     }
-}
 
-impl Usage {
-    /// Of a process and all its descendants, as [`Usage::of_family`], but for `apart`, which is one of
-    /// these, and all below that. What is used between the two looks, a few milliseconds, counts here.
-    ///
-    /// # Errors
-    /// As of [`Usage::of_family`], of either.
+    /// Without `apart` and its descendants. The use between the two looks, a few milliseconds,
+    /// counts here.
     pub fn of_family_without(root: u32, apart: u32) -> io::Result<Self> {
         let apart = Self::of_family(apart)?;
         Ok(Self::of_family(root)? - apart)
     }
 }
 
-/// One of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FamilyProcess {
     parent: u32,
-    /// Processor time of it and of its children that were waited for.
+    /// Includes children that were waited for.
     cpu: Duration,
-    /// Whether it has no memory any more: it has ended, or is about to.
+    /// It has no memory any more: it has ended, or is about to.
     has_ended: bool,
 }
 
 fn of_member((pid, member): (&u32, &FamilyProcess)) -> io::Result<Usage> {
-    Ok(Usage { cpu: member.cpu, ..bytes(Path::new(&format!("/proc/{pid}")))? })
+    Ok(Usage { cpu: member.cpu, ..read_io(Path::new(&format!("/proc/{pid}")))? })
 }
 
 /// Source: proc_pid_io(5).
-fn bytes(process: &Path) -> io::Result<Usage> {
+fn read_io(process: &Path) -> io::Result<Usage> {
     let text = fs::read_to_string(process.join("io"))?;
     let field = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name));
@@ -143,23 +125,18 @@ fn bytes(process: &Path) -> io::Result<Usage> {
     })
 }
 
-/// A process and its descendants, by their numbers.
-///
-/// # Errors
-/// When there is no such process.
-pub fn family(root: u32) -> io::Result<Vec<u32>> {
-    Ok(members(root)?.into_keys().collect())
+pub fn list_family(root: u32) -> io::Result<Vec<u32>> {
+    Ok(find_members(root)?.into_keys().collect())
 }
 
-/// A process and its descendants, with what the kernel says of each.
-fn members(root: u32) -> io::Result<BTreeMap<u32, FamilyProcess>> {
+fn find_members(root: u32) -> io::Result<BTreeMap<u32, FamilyProcess>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir("/proc")? {
         let name = entry?.file_name();
         let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
-        // One that is gone meanwhile is nobody's any more.
+        // It may be gone by now.
         let Ok(text) = fs::read_to_string(format!("/proc/{pid}/stat")) else { continue };
-        all.extend(member(&text).map(|found| (pid, found)));
+        all.extend(parse_member(&text).map(|found| (pid, found)));
     }
     let belongs = |pid: u32| {
         let mut at = Some(pid);
@@ -178,10 +155,9 @@ fn members(root: u32) -> io::Result<BTreeMap<u32, FamilyProcess>> {
     }
 }
 
-/// Source: proc_pid_stat(5): the parent is field 4, the times are fields 14 to 17, the memory that
-/// is mapped is field 23. The name in field 2 can have anything in it, so that fields are counted from
-/// its end.
-fn member(text: &str) -> Option<FamilyProcess> {
+/// Source: proc_pid_stat(5): field 4 is the parent, fields 14 to 17 the times, field 23 the mapped
+/// memory. Field 2, the name, may contain anything, so count from its end.
+fn parse_member(text: &str) -> Option<FamilyProcess> {
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     let parent = fields.get(1)?.parse().ok()?;
     let ticks: u64 = fields.get(11..15)?.iter().filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
@@ -193,16 +169,30 @@ fn member(text: &str) -> Option<FamilyProcess> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{BufRead, BufReader, Write};
-    use std::process::{Command, Stdio};
+    use std::io::{BufRead, BufReader};
+    use std::process::{Child, Command, Stdio};
 
     #[test]
     fn writes_are_accounted() {
         let folder = tempfile::tempdir().unwrap();
-        let before = Usage::own().unwrap();
+        let before = Usage::from_this_process().unwrap();
         fs::write(folder.path().join("file"), vec![1u8; 300_000]).unwrap();
-        let used = Usage::own().unwrap() - before;
+        let used = Usage::from_this_process().unwrap() - before;
         assert!(used.write_calls >= 300_000, "{used:?}");
+    }
+
+    /// Starts a program that goes on until it is ended; its first line.
+    fn started(program: &str, arguments: &[&str]) -> (Child, String) {
+        let mut process = Command::new(program);
+        process.args(arguments).current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let (mut process, mut line) = (process.spawn().unwrap(), String::new());
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        (process, line.trim().to_owned())
+    }
+
+    fn end(mut process: Child) {
+        drop(process.stdin.take());
+        process.wait().unwrap();
     }
 
     #[test]
@@ -210,51 +200,23 @@ mod tests {
         // A shell, a child of it that works and ends, and one that has worked and lives on.
         let work = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; head -c 300000 /dev/zero";
         let script = format!(
-            "sh -c '{work} >/dev/null; true'; sh -c '{work} >/dev/null; echo ready; exec sleep 60' & \
+            "sh -c '{work} >/dev/null; true'; sh -c '{work} >/dev/null; echo $$; exec sleep 60' & \
              read go; kill $!; wait"
         );
-        let mut shell = Command::new("sh")
-            .args(["-c", &script])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert_eq!(line, "ready\n");
-        let family = Usage::of_family(shell.id());
-        let alone = bytes(Path::new(&format!("/proc/{}", shell.id()))).unwrap();
-        shell.stdin.take().unwrap().write_all(b"go\n").unwrap();
-        shell.wait().unwrap();
-        let family = family.unwrap();
-        assert!(alone.write_calls >= 300_000, "the dead child's bytes: {alone:?}");
-        assert!(family.write_calls >= alone.write_calls + 300_000, "{family:?} {alone:?}");
-        assert!(family.cpu >= Duration::from_millis(20), "{family:?}");
-        assert!(Usage::of_family(shell.id()).is_err(), "it is gone");
-    }
-
-    #[test]
-    fn one_of_a_family_is_counted_apart() {
-        // The child has read, the shell itself nothing like as much.
-        let script = "sh -c 'head -c 300000 /dev/zero >/dev/null; echo $$; exec sleep 60' & \
-                      read go; kill $!; wait";
-        let mut shell = Command::new("sh")
-            .args(["-c", script])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let child: u32 = line.trim().parse().unwrap();
-        let whole = Usage::of_family(shell.id()).unwrap();
-        let rest = Usage::of_family_without(shell.id(), child).unwrap();
+        let (shell, child) = started("sh", &["-c", &script]);
+        let (id, child) = (shell.id(), child.parse().unwrap());
+        let whole = Usage::of_family(id).unwrap();
+        let rest = Usage::of_family_without(id, child).unwrap();
         let apart = Usage::of_family(child).unwrap();
-        drop(shell.stdin.take());
-        shell.wait().unwrap();
-        assert!(apart.read_calls >= 300_000, "{apart:?}");
-        assert!(whole.read_calls >= 300_000, "{whole:?}");
-        assert!(rest.read_calls < 300_000, "{rest:?}");
+        let alone = read_io(Path::new(&format!("/proc/{id}"))).unwrap();
+        end(shell);
+        assert!(alone.write_calls >= 300_000, "the dead child's bytes: {alone:?}");
+        assert!(whole.write_calls >= alone.write_calls + 300_000, "{whole:?} {alone:?}");
+        assert!(whole.cpu >= Duration::from_millis(20), "{whole:?}");
+        // One of them is counted apart.
+        assert!(apart.write_calls >= 300_000, "{apart:?}");
+        assert!(rest.write_calls < alone.write_calls + 300_000, "{rest:?}");
+        assert!(Usage::of_family(id).is_err(), "it is gone");
     }
 
     /// Does something as an ordinary user, which this process is or this thread becomes.
@@ -274,28 +236,18 @@ mod tests {
         })
     }
 
-    /// Starts a process that has a child that reads and ends, and waits for it when it is told to.
-    fn late_parent() -> std::process::Child {
+    #[test]
+    fn one_that_has_ended_and_is_not_waited_for_yet_is_counted_when_it_is() {
+        // Its child reads and ends, and is waited for half a second later.
         let script = "$| = 1; my $child = fork; if (!$child) { open(my $zero, '<', '/dev/zero'); \
                       sysread($zero, my $bytes, 300000); exit } \
                       1 until `cat /proc/$child/stat` =~ /\\) Z/; print \"ready\\n\"; \
-                      select(undef, undef, undef, $ARGV[0]); waitpid($child, 0); <STDIN>";
-        let mut perl = Command::new("perl");
-        perl.args(["-e", script, "0.5"]).current_dir("/");
-        let mut perl = perl.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(perl.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert_eq!(line, "ready\n");
-        perl
-    }
-
-    #[test]
-    fn one_that_has_ended_and_is_not_waited_for_yet_is_counted_when_it_is() {
+                      select(undef, undef, undef, 0.5); waitpid($child, 0); <STDIN>";
         let family = as_an_ordinary_user(|| {
-            let mut perl = late_parent();
+            let (perl, line) = started("perl", &["-e", script]);
+            assert_eq!(line, "ready");
             let family = Usage::of_family(perl.id());
-            drop(perl.stdin.take());
-            perl.wait().unwrap();
+            end(perl);
             family
         });
         assert!(family.as_ref().is_ok_and(|used| used.read_calls >= 300_000), "{family:?}");
@@ -314,14 +266,9 @@ mod tests {
     fn a_family_whose_members_go_one_after_the_other_is_waited_for() {
         // As a server's processes end, one a client, when their clients have gone.
         let script = "for t in $(seq 0.1 0.003 1.6); do sleep $t & done; echo go; wait; read go";
-        let mut shell = Command::new("sh");
-        shell.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut shell = shell.spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let (shell, _) = started("sh", &["-c", script]);
         let family = Usage::of_family(shell.id());
-        drop(shell.stdin.take());
-        shell.wait().unwrap();
+        end(shell);
         assert!(family.is_ok(), "{family:?}");
     }
 
@@ -330,8 +277,8 @@ mod tests {
         let text = "7 (a) b) S 3 1 1 0 -1 4 0 0 0 0 100 20 3 4 20 0 1 0 5 4096 0";
         let ticks = rustix::param::clock_ticks_per_second();
         let cpu = Duration::from_nanos(127 * 1_000_000_000 / ticks);
-        assert_eq!(member(text), Some(FamilyProcess { parent: 3, cpu, has_ended: false }));
+        assert_eq!(parse_member(text), Some(FamilyProcess { parent: 3, cpu, has_ended: false }));
         let gone = text.replace("S 3", "Z 3").replace("4096", "0");
-        assert!(member(&gone).unwrap().has_ended);
+        assert!(parse_member(&gone).unwrap().has_ended);
     }
 }

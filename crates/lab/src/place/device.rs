@@ -1,5 +1,4 @@
-//! A raw device in the place of files: what the run that writes to it holds, and what the processes that
-//! work on it know of it.
+//! A raw device that takes the place of files.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
@@ -14,41 +13,33 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock, major, minor};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use serde::{Deserialize, Serialize};
 
-/// So often a lock is asked for that udev may have for a moment, while it looks at a device.
+/// udev may hold the lock for a moment while it looks at the device.
 const LOCK_TRIES: u32 = 40;
-/// How long to wait between two of these.
 const LOCK_WAIT: Duration = Duration::from_millis(50);
 
-/// A raw device, as the processes that work on it know it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RawDevice {
-    /// Its path, without links.
     pub path: PathBuf,
-    /// Its number, as stat(2) has it in `st_rdev`.
+    /// `st_rdev` of stat(2).
     pub number: u64,
-    /// How many bytes it has.
     pub bytes: u64,
-    /// Bytes of its logical blocks: direct requests are for a multiple of them.
+    /// Direct requests must be a multiple of this logical block size.
     pub sector: u32,
 }
 
 impl RawDevice {
-    /// Opens it, if its path still leads to it.
-    ///
-    /// # Errors
-    /// It can't be opened so, or the path leads to something else: a link, too.
+    /// Fails if the path now leads to something else, or to a link.
     pub fn open(&self, options: &OpenOptions) -> io::Result<File> {
-        // Nothing is opened for reading or writing before it is known what it is.
+        // Check what it is before opening it for reading or writing.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let found = File::from(rustix::fs::open(&self.path, flags, Mode::empty())?);
-        self.check(&found)?;
+        self.check_identity(&found)?;
         let file = options.open(format!("/proc/self/fd/{}", found.as_raw_fd()))?;
-        self.check(&file)?;
+        self.check_identity(&file)?;
         Ok(file)
     }
 
-    /// Refuses what is not this device.
-    fn check(&self, file: &File) -> io::Result<()> {
+    fn check_identity(&self, file: &File) -> io::Result<()> {
         let about = file.metadata()?;
         if !about.file_type().is_block_device() {
             return Err(io::Error::other("its path leads to no block device by now"));
@@ -59,19 +50,17 @@ impl RawDevice {
         Ok(())
     }
 
-    /// Whether it keeps its data in memory, so that no disk would be measured, or may do so since nobody can tell.
+    /// Also true if it can't be found out.
     pub fn is_in_memory(&self) -> bool {
-        fs::canonicalize(listed(self.number)).is_ok_and(|folder| is_in_memory(&folder))
+        fs::canonicalize(sysfs_folder(self.number)).is_ok_and(|folder| is_in_memory(&folder))
     }
 }
 
-/// Where the kernel lists a device.
-fn listed(number: u64) -> PathBuf {
+fn sysfs_folder(number: u64) -> PathBuf {
     format!("/sys/dev/block/{}:{}", major(number), minor(number)).into()
 }
 
-/// Whether the device that the kernel lists in a folder, or one below it, keeps its data in memory. Source:
-/// Documentation/ABI/stable/sysfs-block and testing/sysfs-block-loop of the kernel.
+/// Source: Documentation/ABI/stable/sysfs-block and testing/sysfs-block-loop of the kernel.
 fn is_in_memory(folder: &Path) -> bool {
     if folder.join("partition").exists() {
         return folder.parent().is_some_and(is_in_memory);
@@ -88,35 +77,33 @@ fn is_in_memory(folder: &Path) -> bool {
     below.any(|folder| is_in_memory(&folder))
 }
 
-/// The same of what is behind a loop device. What can't be looked at may be in memory.
+/// A backing file that can't be looked at may be in memory.
 fn is_backing_in_memory(path: &Path) -> bool {
     let Ok(about) = fs::metadata(path) else { return true };
     if about.file_type().is_block_device() {
-        return fs::canonicalize(listed(about.rdev())).map_or(true, |folder| is_in_memory(&folder));
+        return fs::canonicalize(sysfs_folder(about.rdev()))
+            .map_or(true, |folder| is_in_memory(&folder));
     }
     File::open(path).and_then(|file| neighbour::is_in_memory(&file)).unwrap_or(true)
 }
 
-/// A raw device that a run may write to: nobody else mounts it, swaps to it or builds another device over it as
-/// long as this is there, or a process that was started meanwhile.
+/// As long as this exists, or a process that was started meanwhile, nobody can mount the device,
+/// swap to it or build another device over it.
 #[derive(Debug)]
 pub struct HeldDevice {
     device: RawDevice,
-    /// The kernel gives such a descriptor to one holder at a time, and to none while the device is in use. Processes
-    /// that are started have it, too: so it is gone with the last that may write, however this one ends. Source:
+    /// The kernel gives such a descriptor to one holder, and to none while the device is in use.
+    /// Started processes inherit it, so the hold lasts until the last writer is gone. Source:
     /// open(2), `O_EXCL`.
     _exclusive: File,
-    /// The whole disk's node, locked: udev and the tools that partition disks leave a disk alone that is. Source:
-    /// "Locking Block Device Access" of systemd.
+    /// udev and partitioning tools leave a locked disk alone. Source: "Locking Block Device Access"
+    /// of systemd.
     _locked: File,
 }
 
 impl HeldDevice {
-    /// Takes a device; nothing is written to it. `path` is no link.
-    ///
-    /// # Errors
-    /// It can't be written to; its disk's node can't be locked; [`io::ErrorKind::ResourceBusy`] where it, a partition
-    /// of it, or the whole of which it is a partition is in use.
+    /// Writes nothing. Fails with [`io::ErrorKind::ResourceBusy`] if the device, a partition of it,
+    /// or its whole disk is in use.
     pub fn hold(path: &Path) -> io::Result<Self> {
         let flags = libc::O_EXCL | libc::O_NOFOLLOW;
         let mut file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)?;
@@ -124,35 +111,33 @@ impl HeldDevice {
         if !about.file_type().is_block_device() {
             return Err(io::Error::other("it is no block device"));
         }
-        // Some kernels open one that is read-only for writing, and refuse each write.
-        let read_only = fs::read_to_string(listed(about.rdev()).join("ro"));
+        // Some kernels open a read-only device for writing and then refuse each write.
+        let read_only = fs::read_to_string(sysfs_folder(about.rdev()).join("ro"));
         if read_only.is_ok_and(|it| it.trim() == "1") {
             return Err(io::Error::from(Errno::ROFS));
         }
         let bytes = file.seek(SeekFrom::End(0))?;
         let sector = rustix::fs::ioctl_blksszget(&file)?;
         let device = RawDevice { path: path.into(), number: about.rdev(), bytes, sector };
-        let locked = whole(&file, device.number)?;
-        lock(&locked)?;
+        let locked = open_whole_disk(&file, device.number)?;
+        lock_disk(&locked)?;
         for held in [&file, &locked] {
             fcntl_setfd(held, FdFlags::empty())?;
         }
         Ok(Self { device, _exclusive: file, _locked: locked })
     }
 
-    /// What the processes that work on it are told.
     pub fn device(&self) -> &RawDevice {
         &self.device
     }
 }
 
-/// The node of the whole disk of a device, opened: the device itself where it is no partition.
-fn whole(device: &File, number: u64) -> io::Result<File> {
-    let listed = listed(number);
+fn open_whole_disk(device: &File, number: u64) -> io::Result<File> {
+    let listed = sysfs_folder(number);
     if !listed.join("partition").exists() {
         return device.try_clone();
     }
-    // The folder of a partition lies in its disk's.
+    // The folder of a partition lies in the folder of its disk.
     let about = fs::read_to_string(listed.join("../uevent"))?;
     let of = |key: &str| about.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
     let path = Path::new("/dev").join(of("DEVNAME="));
@@ -169,8 +154,7 @@ fn whole(device: &File, number: u64) -> io::Result<File> {
     }
 }
 
-/// Locks a disk's node.
-fn lock(disk: &File) -> io::Result<()> {
+fn lock_disk(disk: &File) -> io::Result<()> {
     for _ in 0..LOCK_TRIES {
         match flock(disk, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => thread::sleep(LOCK_WAIT),
@@ -185,24 +169,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_block_device_is_not_held() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("file");
-        std::fs::write(&file, "years").unwrap();
-        let error = HeldDevice::hold(&file).unwrap_err();
-        assert!(error.to_string().contains("no block device"), "{error}");
-        assert_eq!(std::fs::read(&file).unwrap(), b"years");
-        let link = folder.path().join("link");
-        std::os::unix::fs::symlink(&file, &link).unwrap();
-        assert_eq!(HeldDevice::hold(&link).unwrap_err().raw_os_error(), Some(libc::ELOOP));
-    }
-
-    #[test]
-    fn a_path_that_leads_to_something_else_by_now_is_not_opened() {
+    fn what_is_no_block_device_is_not_held_or_opened() {
         let folder = tempfile::tempdir().unwrap();
         let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
         std::fs::write(&file, "years").unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
+        let error = HeldDevice::hold(&file).unwrap_err();
+        assert!(error.to_string().contains("no block device"), "{error}");
+        assert_eq!(HeldDevice::hold(&link).unwrap_err().raw_os_error(), Some(libc::ELOOP));
+        // Paths that lead to something else by now.
         let number = std::fs::metadata("/dev/null").unwrap().rdev();
         for path in ["/dev/null".into(), file.clone(), link] {
             let device = RawDevice { path, number, bytes: 0, sector: 512 };
@@ -217,11 +192,12 @@ mod tests {
     fn devices_that_keep_their_data_in_memory_are_known_and_those_above_them() {
         let folder = tempfile::tempdir().unwrap();
         let at = |path: &str| folder.path().canonicalize().unwrap().join(path);
-        for path in ["zram0", "ram1", "sda/sda1", "dm-0/slaves", "dm-1/slaves", "loop0/loop"] {
+        for path in
+            ["zram0/zram0p1", "ram1", "sda/sda1", "dm-0/slaves", "dm-1/slaves", "loop0/loop"]
+        {
             fs::create_dir_all(at(path)).unwrap();
         }
         fs::write(at("sda/sda1/partition"), "1\n").unwrap();
-        fs::create_dir(at("zram0/zram0p1")).unwrap();
         fs::write(at("zram0/zram0p1/partition"), "1\n").unwrap();
         std::os::unix::fs::symlink(at("zram0"), at("dm-0/slaves/zram0")).unwrap();
         std::os::unix::fs::symlink(at("sda/sda1"), at("dm-1/slaves/sda1")).unwrap();

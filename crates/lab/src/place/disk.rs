@@ -1,5 +1,4 @@
-//! The disk under a target's data: the machine's own, or a virtual one that is mounted for the
-//! trial; and who else is on it while the clients are at work.
+//! The disk under a target's data, real or virtual, and the neighbours on it.
 
 use std::fs;
 use std::io;
@@ -21,24 +20,20 @@ use crate::TrialError;
 use crate::machine::run_delay::RunDelays;
 use crate::machine::usage::Usage;
 
-/// The neighbours' file on the machine's own disk, and how many requests a second one of them makes
-/// alone.
-pub type Hired = (neighbour::NeighbourFile, f64);
+/// The neighbours' file on the machine's own disk, and the requests a second that one neighbour
+/// makes alone.
+pub type HostNeighbours = (neighbour::NeighbourFile, f64);
 
-/// What the disk did while the clients ran, and what its neighbours did in the drain, too.
 #[derive(Default)]
 pub struct DiskObservations {
-    /// What it did and what the other load on it did.
     pub measures: Measures,
-    /// Bytes a second that the other load wrote to the machine's own disk; 0 on a virtual one,
-    /// which tells them from the target's.
+    /// Bytes a second that neighbours wrote to the machine's own disk; 0 on a virtual disk, which
+    /// can tell them apart.
     pub neighbour_writes: f64,
-    /// What a reader should know.
     pub warnings: Vec<String>,
 }
 
 impl DiskObservations {
-    /// Adds what became known later.
     pub fn add(&mut self, later: Self) {
         self.measures.extend(later.measures);
         self.neighbour_writes += later.neighbour_writes;
@@ -46,56 +41,41 @@ impl DiskObservations {
     }
 }
 
-/// The disk of one trial.
 pub enum TrialDisk {
-    /// The machine's own.
     Host(HostDisk),
-    /// A mounted one.
     Virtual(Box<Virtual>),
 }
 
-/// The machine's own disk.
 pub struct HostDisk {
-    /// Seeds the neighbours.
     seed: u64,
-    /// They, while the clients run.
     at_work: Option<Box<neighbour::RunningNeighbours>>,
 }
 
-/// A virtual disk that is mounted over a folder. Its device stands still, and works at once,
-/// except while the clients run and the target drains.
+/// A virtual disk mounted over a folder. It takes no time except while clients run and the target
+/// drains.
 pub struct Virtual {
     mounted: Mounted,
     seen_at: PathBuf,
-    /// Who else is on it.
     level: NeighbourLevel,
     /// A device that takes no time has no queue, either.
     timed: bool,
-    /// What it had done when the clients started, and when they had stopped.
+    /// Read at the clients' start, and at their stop.
     before: Option<Stat>,
     after: Option<Stat>,
-    /// What its daemon had used when the clients started, and waited since.
+    /// The daemon's use at the clients' start, and its waits since.
     daemon: Option<(Usage, RunDelays)>,
 }
 
-/// How a virtual disk is mounted.
 #[derive(Clone, Debug)]
 pub struct TrialDiskOptions<'a> {
-    /// The device.
     pub spec: &'a Spec,
-    /// Seeds it and its neighbours.
     pub seed: u64,
-    /// Whether the backing files are kept out of the page cache, which is to hold the mounted ones
-    /// alone.
+    /// Keeps the backing files out of the page cache, which then holds the mounted files alone.
     pub uncached: bool,
-    /// How names and attributes become durable.
     pub metadata: Metadata,
 }
 
-/// Mounts a virtual disk in the empty folder `place`, uses it, and takes it away again.
-///
-/// # Errors
-/// What keeps it from working, and what to do.
+/// Mounts a virtual disk in the empty folder `place`, uses it, and removes it.
 pub fn try_virtual_disk(launcher: &Launcher, place: &Path) -> Result<(), String> {
     let (files, at) = (place.join("files"), place.join("disk"));
     let wrong = |error: io::Error| format!("{}: {error}", place.display());
@@ -112,15 +92,10 @@ pub fn try_virtual_disk(launcher: &Launcher, place: &Path) -> Result<(), String>
 }
 
 impl TrialDisk {
-    /// The machine's own disk; `seed` seeds its neighbours.
     pub fn host(seed: u64) -> Self {
         Self::Host(HostDisk { seed, at_work: None })
     }
 
-    /// Mounts a virtual disk over the folder `files`, to be seen in the new folder `at`.
-    ///
-    /// # Errors
-    /// When it can't be mounted.
     pub fn mount(
         launcher: &Launcher,
         options: TrialDiskOptions<'_>,
@@ -128,7 +103,7 @@ impl TrialDisk {
         at: &Path,
     ) -> Result<Self, TrialError> {
         let failed = |error: &dyn std::fmt::Display| {
-            TrialError::place("its disk can't be mounted", error.to_string())
+            TrialError::place_error("its disk can't be mounted", error.to_string())
         };
         fs::create_dir_all(at).map_err(|error| failed(&format!("{}: {error}", at.display())))?;
         let TrialDiskOptions { spec, seed, uncached, metadata } = options;
@@ -149,12 +124,11 @@ impl TrialDisk {
         })))
     }
 
-    /// Whether it is mounted, with a page cache of its own.
+    /// A virtual disk has a page cache of its own.
     pub fn is_virtual(&self) -> bool {
         matches!(self, Self::Virtual(_))
     }
 
-    /// Where a mounted disk is seen.
     pub fn seen_at(&self) -> Option<&Path> {
         match self {
             Self::Host(_) => None,
@@ -162,7 +136,6 @@ impl TrialDisk {
         }
     }
 
-    /// What a mounted disk is told by.
     pub fn control(&self) -> Option<&DiskControl> {
         match self {
             Self::Host(_) => None,
@@ -170,39 +143,26 @@ impl TrialDisk {
         }
     }
 
-    /// Has a virtual disk trace what its device is asked for, into a new file; any other has nobody who
-    /// could.
-    ///
-    /// # Errors
-    /// When the disk does not work.
     pub fn begin_trace(&self, file: &Path, hold: Duration) -> Result<(), TrialError> {
-        // What a trial that failed has left.
+        // A failed trial may have left one.
         let _ = fs::remove_file(file);
-        self.control().map_or(Ok(()), |control| control.trace(file, hold)).map_err(broken)
+        self.control().map_or(Ok(()), |control| control.begin_trace(file, hold)).map_err(disk_error)
     }
 
-    /// Ends the trace.
-    ///
-    /// # Errors
-    /// When the disk does not work, or the trace is no use.
     pub fn end_trace(&self) -> Result<(), TrialError> {
-        self.control().map_or(Ok(()), DiskControl::end_trace).map_err(broken)
+        self.control().map_or(Ok(()), DiskControl::end_trace).map_err(disk_error)
     }
 
-    /// Clients are about to start beside these neighbours; `hired` are those on the machine's own disk.
-    /// Where it takes its time already, it goes on.
-    ///
-    /// # Errors
-    /// When the disk does not work.
-    pub fn begin(
+    /// A virtual disk starts taking time, if it does not do so yet.
+    pub fn begin_clients(
         &mut self,
         level: NeighbourLevel,
-        hired: Option<&Hired>,
+        hired: Option<&HostNeighbours>,
     ) -> Result<(), TrialError> {
         match self {
             Self::Host(host) => {
                 let hired = hired.filter(|_| level != NeighbourLevel::None);
-                let start = |(file, alone): &Hired| {
+                let start = |(file, alone): &HostNeighbours| {
                     Box::new(neighbour::RunningNeighbours::start(file, level, *alone, host.seed))
                 };
                 host.at_work = hired.map(start);
@@ -210,81 +170,61 @@ impl TrialDisk {
             }
             Self::Virtual(disk) => {
                 disk.level = level;
-                disk.begin().map_err(broken)
+                disk.begin_clients().map_err(disk_error)
             }
         }
     }
 
-    /// The clients have stopped; the disk goes on as it is, so that the drain takes the time that it
-    /// takes. What it did so far.
-    ///
-    /// # Errors
-    /// When the disk does not work.
-    pub fn driven(&mut self) -> Result<DiskObservations, TrialError> {
+    pub fn end_clients(&mut self) -> Result<DiskObservations, TrialError> {
         match self {
             Self::Host(_) => Ok(DiskObservations::default()),
-            Self::Virtual(disk) => disk.driven().map_err(broken),
+            Self::Virtual(disk) => disk.end_clients().map_err(disk_error),
         }
     }
 
-    /// The clients have stopped, and others follow at once: a virtual disk goes on as it is until they
-    /// [begin](Self::begin), and the neighbours on the machine's own end. What it did.
-    ///
-    /// # Errors
-    /// When the disk does not work.
+    /// The clients have stopped, and others follow at once. A virtual disk goes on; neighbours on
+    /// the machine's own disk end.
     pub fn handed_on(&mut self) -> Result<DiskObservations, TrialError> {
         match self {
-            Self::Host(_) => self.end(),
-            Self::Virtual(disk) => disk.driven().map_err(broken),
+            Self::Host(_) => self.stop_timing(),
+            Self::Virtual(disk) => disk.end_clients().map_err(disk_error),
         }
     }
 
-    /// From here on a virtual disk takes no time, and nobody else is on any disk; what is known only
-    /// now. It may be told twice.
-    ///
-    /// # Errors
-    /// When the disk does not work.
-    pub fn end(&mut self) -> Result<DiskObservations, TrialError> {
+    /// A virtual disk stops taking time, and all neighbours end. May be called twice.
+    pub fn stop_timing(&mut self) -> Result<DiskObservations, TrialError> {
         match self {
             Self::Host(host) => {
                 Ok(host.at_work.take().map(|it| of_host(it.finish())).unwrap_or_default())
             }
             Self::Virtual(disk) => {
-                disk.end().map_err(broken)?;
+                disk.stop_timing().map_err(disk_error)?;
                 Ok(DiskObservations::default())
             }
         }
     }
 
-    /// The target has done what it had put off: bytes written to a virtual disk's device since the
-    /// clients stopped.
-    ///
-    /// # Errors
-    /// When the disk does not work.
-    pub fn drained(&self) -> Result<Option<u64>, TrialError> {
+    /// The drain is over: bytes written to the virtual device since the clients stopped.
+    pub fn end_drain(&self) -> Result<Option<u64>, TrialError> {
         let Self::Virtual(disk) = self else { return Ok(None) };
         let Some(after) = &disk.after else { return Ok(None) };
-        let now = disk.mounted.control().stat().map_err(broken)?;
-        Ok(Some(written(&now.files.since(&after.files))))
+        let now = disk.mounted.control().stat().map_err(disk_error)?;
+        Ok(Some(written_bytes(&now.files.since(&after.files))))
     }
 
-    /// Takes a virtual disk away.
-    ///
-    /// # Errors
-    /// When somebody still uses it.
     pub fn unmount(self) -> Result<(), TrialError> {
         let Self::Virtual(disk) = self else { return Ok(()) };
         let gone = disk.mounted.unmount();
-        gone.map_err(|error| TrialError::place("its disk can't be taken away", error))
+        gone.map_err(|error| TrialError::place_error("its disk can't be taken away", error))
     }
 }
 
-fn broken(error: bakeoff_disk::mount::Error) -> TrialError {
-    TrialError::place("its disk does not work", error)
+pub fn disk_error(error: impl std::fmt::Display) -> TrialError {
+    TrialError::place_error("its disk does not work", error)
 }
 
 fn of_host(report: neighbour::NeighbourReport) -> DiskObservations {
-    let neighbour_writes = report.written() as f64 / report.seconds;
+    let neighbour_writes = report.written_bytes() as f64 / report.seconds;
     let mut measures = Measures::default();
     measures.set_some(&measure::OFFERED, Scope::Neighbours, report.intended_per_second);
     measures.set(&measure::RATE, Scope::Neighbours, report.achieved_per_second);
@@ -295,11 +235,11 @@ fn of_host(report: neighbour::NeighbourReport) -> DiskObservations {
 }
 
 impl Virtual {
-    fn begin(&mut self) -> Result<(), bakeoff_disk::mount::Error> {
+    fn begin_clients(&mut self) -> Result<(), bakeoff_disk::mount::Error> {
         let control = self.mounted.control();
         if self.timed {
             control.set_neighbours(self.level)?;
-            // What was written before is durable first.
+            // Makes earlier writes durable first.
             control.set_timing(true)?;
         }
         let stat = control.stat()?;
@@ -310,9 +250,9 @@ impl Virtual {
         Ok(())
     }
 
-    fn end(&mut self) -> Result<(), bakeoff_disk::mount::Error> {
+    fn stop_timing(&mut self) -> Result<(), bakeoff_disk::mount::Error> {
         let control = self.mounted.control();
-        // A disk that is off has nothing to set.
+        // A disk without power has no settings.
         if self.timed && control.stat()?.off_at_ns.is_none() {
             control.set_timing(false)?;
             control.set_neighbours(NeighbourLevel::None)?;
@@ -320,16 +260,16 @@ impl Virtual {
         Ok(())
     }
 
-    fn driven(&mut self) -> Result<DiskObservations, bakeoff_disk::mount::Error> {
+    fn end_clients(&mut self) -> Result<DiskObservations, bakeoff_disk::mount::Error> {
         let now = self.mounted.control().stat()?;
-        let measures = self.before.take().map(|before| measured(&before, &now, self.level));
+        let measures = self.before.take().map(|before| measure_between(&before, &now, self.level));
         let mut measures = measures.unwrap_or_default();
         if let Some((before, mut delays)) = self.daemon.take() {
             delays.look();
             let used = Usage::of_family(now.pid).ok().map(|usage| (usage - before).cpu);
             let seconds = |time: std::time::Duration| time.as_secs_f64();
             measures.set_some(&measure::CPU, Scope::DISK_DAEMON, used.map(seconds));
-            let waited = delays.total().map(seconds);
+            let waited = delays.total_wait().map(seconds);
             measures.set_some(&measure::RUN_DELAY, Scope::DISK_DAEMON, waited);
         }
         self.after = Some(now);
@@ -337,19 +277,18 @@ impl Virtual {
     }
 }
 
-/// Bytes that the device was given to write: data, and the file system's journal.
-fn written(files: &Ext4Counts) -> u64 {
+/// Data and the file system's journal.
+fn written_bytes(files: &Ext4Counts) -> u64 {
     files.all.device_writes.bytes + files.journal.bytes
 }
 
-/// What was done between two moments, the timing being on.
-fn measured(before: &Stat, now: &Stat, level: NeighbourLevel) -> Measures {
+fn measure_between(before: &Stat, now: &Stat, level: NeighbourLevel) -> Measures {
     let seconds = now.seconds - before.seconds;
     let per_second = |count: u64| count as f64 / seconds;
     let files = now.files.since(&before.files);
     let device = now.device.since(&before.device);
     let mut measures = Measures::default();
-    // All that arrive are intended; closed streams send as fast as they can.
+    // All requests that arrive were intended; closed streams send as fast as they can.
     let arrived = device.neighbour_requests + u64::from(now.device.neighbours_in_queue);
     let intended = matches!(level, NeighbourLevel::Share(_)).then(|| per_second(arrived));
     let mean_s = device.neighbour_time_ns as f64 / 1e9 / device.neighbour_requests.max(1) as f64;
@@ -363,7 +302,7 @@ fn measured(before: &Stat, now: &Stat, level: NeighbourLevel) -> Measures {
         (&measure::READS, all.device_reads.requests),
         (&measure::READ, all.device_reads.bytes),
         (&measure::WRITES, all.device_writes.requests + files.journal.requests),
-        (&measure::WRITTEN, written(&files)),
+        (&measure::WRITTEN, written_bytes(&files)),
         (&measure::SYNCS, all.data_syncs + all.full_syncs),
         (&measure::FLUSHES, files.flushes),
     ];
@@ -381,7 +320,7 @@ fn measured(before: &Stat, now: &Stat, level: NeighbourLevel) -> Measures {
     let achieved = mean_s(&then.achieved, &latency.achieved);
     measures.set_some(&measure::MODELLED_LATENCY, Scope::Disk, modelled);
     measures.set_some(&measure::ACHIEVED_LATENCY, Scope::Disk, achieved);
-    // How far the two are apart is known of all work since the disk takes its time alone.
+    // Known only for all work since the disk began to take its time.
     if latency.slow > 0 {
         measures.set(&measure::LATENCY_ERROR_MEDIAN, Scope::Disk, latency.error_median);
         measures.set(&measure::LATENCY_ERROR_P99, Scope::Disk, latency.error_p99);

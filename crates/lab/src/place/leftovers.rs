@@ -1,9 +1,9 @@
-//! Folders of work that must not outlive their run, even when it is killed.
+//! Work folders that must not outlive their run, even a killed one.
 //!
-//! Each run notes its work folder in a file of a common place, and holds a lock on that file. The
-//! lock goes with the process, so a note that can be locked belongs to a run that is gone: the
-//! next bakeoff removes the folder it names. The note says which folder it was, by its device and
-//! inode: what is found under its name is removed if it is that one, and through no link.
+//! Each run notes its work folder in a file of a common place and locks that file. The lock goes
+//! with the process, so a note that can be locked belongs to a run that is gone, and the next
+//! bakeoff removes its folder. The note has device and inode: only that folder is removed, and
+//! through no link.
 
 mod remove;
 
@@ -14,53 +14,43 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-pub use bakeoff_disk::registry::place as registry;
-use bakeoff_trust::TrustedFolder;
+pub use bakeoff_disk::registry::find_notes_folder as registry;
+use bakeoff_folders::trust::TrustedFolder;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 
 use remove::{FolderIdentity, remove_work};
 
-/// What marks a folder as bakeoff's to remove.
 const MARKER: &str = ".bakeoff-work";
 
-/// How the name of a note begins that is not written yet.
 const UNNAMED: &str = ".new-";
 
-/// How long writing a note may take.
 const WRITING: std::time::Duration = std::time::Duration::from_secs(60);
 
-/// How often a folder is tried to be removed at the end of a run, and how long between.
 const REMOVALS: u32 = 5;
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
 
-/// No note is longer: a path and two numbers.
 const LONGEST: u64 = 64 << 10;
 
-/// A folder for intermediate files; removed when dropped.
+/// Removed when dropped.
 #[derive(Debug)]
 pub struct WorkFolder {
-    /// What it lies in.
     parent: TrustedFolder,
     folder: TrustedFolder,
     name: String,
     note: PathBuf,
-    /// Held locked as long as the run lives.
     _lock: File,
 }
 
 impl WorkFolder {
-    /// Makes the folder `name` in `parent`, noted in the registry `registry` (see [`registry`]). What
-    /// a killed run left there is removed first.
-    ///
-    /// # Errors
-    /// When it can't be made, or something is there that is not bakeoff's.
+    /// Makes the folder `name` and notes it in `registry` (see [`registry`]). Removes first what a
+    /// killed run left there.
     pub fn create(parent: TrustedFolder, name: &str, registry: &Path) -> io::Result<Self> {
         remove_work(&parent, name.as_ref(), None)?;
         let path = parent.path().join(name);
         let text = path.to_string_lossy().replace('/', "+");
         let short: String = text.chars().rev().take(200).collect::<Vec<_>>().iter().rev().collect();
         let note = registry.join(format!("{}{short}", std::process::id()));
-        // Locked and written before it gets its name: a sweep never sees half a note.
+        // Locked and written before it gets its name: no sweep sees half a note.
         let unnamed = registry.join(format!("{UNNAMED}{}", std::process::id()));
         let mut file = File::create_new(&unnamed)
             .or_else(|_| fs::remove_file(&unnamed).and_then(|()| File::create_new(&unnamed)))?;
@@ -71,10 +61,10 @@ impl WorkFolder {
         noted.inspect_err(|_| {
             let _ = fs::remove_file(&unnamed);
         })?;
-        // From here on the folder is known, and so is which it is as soon as there is one.
-        let made = parent.below(name).map_err(io::Error::from).and_then(|folder| {
-            rustix::fs::fchmod(&folder, mode())?;
-            file.write_all(FolderIdentity::from_folder(&folder)?.noted().as_bytes())?;
+        // From here on the note names the folder, and its identity once it exists.
+        let made = parent.make_below(name).map_err(io::Error::from).and_then(|folder| {
+            rustix::fs::fchmod(&folder, folder_mode())?;
+            file.write_all(FolderIdentity::from_folder(&folder)?.to_note().as_bytes())?;
             Ok(folder)
         });
         let folder = made.inspect_err(|_| {
@@ -86,23 +76,21 @@ impl WorkFolder {
         Ok(work)
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// What lies there may come from files that others can't read, and they can't be told apart: nobody
-/// else gets in, nor may list it.
-fn mode() -> Mode {
+/// Others must not see it: it may come from files that they can't read.
+fn folder_mode() -> Mode {
     if bakeoff_engines::servers_go_by_path() { Mode::from_raw_mode(0o711) } else { Mode::RWXU }
 }
 
 impl Drop for WorkFolder {
     fn drop(&mut self) {
         let identity = FolderIdentity::from_folder(&self.folder).ok();
-        // What is short now, as descriptors, may be there in a moment. A folder that can't be removed
-        // stays noted, for the next bakeoff to try.
+        // Descriptors that are short now may be free in a moment. A folder that stays is noted for
+        // the next bakeoff.
         for _ in 0..REMOVALS {
             if remove_work(&self.parent, self.name.as_ref(), identity).is_ok() {
                 let _ = fs::remove_file(&self.note);
@@ -113,15 +101,12 @@ impl Drop for WorkFolder {
     }
 }
 
-/// Removes the work folders of runs that are gone; returns those that were removed.
-///
-/// # Errors
-/// When the registry can't be read; a folder that can't be removed stays noted.
-pub fn sweep(registry: &Path) -> io::Result<Vec<PathBuf>> {
+/// Removes the work folders of runs that are gone. A folder that can't be removed stays noted.
+pub fn sweep_work_folders(registry: &Path) -> io::Result<Vec<PathBuf>> {
     let mut removed = Vec::new();
     for entry in fs::read_dir(registry)? {
         let entry = entry?;
-        // A note without its name is being written this moment, or was given up long ago.
+        // Being written right now, or given up long ago.
         let unnamed = entry.file_name().as_encoded_bytes().starts_with(UNNAMED.as_bytes());
         if unnamed && entry.metadata()?.modified()?.elapsed().is_ok_and(|age| age < WRITING) {
             continue;
@@ -137,16 +122,16 @@ pub fn sweep(registry: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(removed)
 }
 
-/// What the note of a run that is gone says. Nobody else takes it up as long as this is held.
+/// No other process can take the note while it is held.
 struct LeftoverNote {
     folder: PathBuf,
-    /// Which folder it was; `None` where the run was killed before it was made.
+    /// `None` if the run was killed before it made the folder.
     identity: Option<FolderIdentity>,
     _lock: File,
 }
 
 impl LeftoverNote {
-    /// Reads a note of this user's whose run is gone; nobody else's is believed.
+    /// Trusts only notes of this user whose run is gone.
     fn read(path: &Path) -> Option<Self> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mut file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
@@ -158,127 +143,105 @@ impl LeftoverNote {
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
         let mut text = Vec::new();
         (&mut file).take(LONGEST).read_to_end(&mut text).ok()?;
-        let (folder, identity) = FolderIdentity::split(&text);
+        let (folder, identity) = FolderIdentity::split_note(&text);
         let folder = PathBuf::from(OsString::from_vec(folder.to_vec()));
         folder.is_absolute().then_some(Self { folder, identity, _lock: file })
     }
 
-    /// Removes the folder, if it is there and the one that was noted; whether it was.
     fn clear(&self) -> io::Result<bool> {
         let (Some(parent), Some(name)) = (self.folder.parent(), self.folder.file_name()) else {
             return Ok(false);
         };
-        // Where everybody may write, nobody else can have put another folder there.
-        let parent = bakeoff_trust::holder(parent)?;
+        // The parent must be a folder where nobody else can replace things.
+        let parent = bakeoff_folders::trust::holder(parent)?;
         remove_work(&parent, name, Some(self.identity.unwrap_or_default()))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{chown, symlink};
+
     use super::*;
 
-    /// A place with a registry in it.
-    fn place() -> (tempfile::TempDir, PathBuf, TrustedFolder) {
+    /// What somebody else has put there, or what is not what was noted, stays as it is.
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_nothing_else() {
         let place = tempfile::tempdir().unwrap();
-        let registry = place.path().join("registry");
+        let path = |name: &str| place.path().join(name);
+        let registry = path("registry");
         fs::create_dir(&registry).unwrap();
-        let folder = bakeoff_trust::folder(place.path()).unwrap();
-        (place, registry, folder)
-    }
+        let create = |name: &str| {
+            let folder = bakeoff_folders::trust::folder(place.path()).unwrap();
+            WorkFolder::create(folder, name, &registry)
+        };
+        // The lock goes, the folder and the note stay.
+        let kill = |name: &str| {
+            let work = create(name).unwrap();
+            fs::create_dir_all(path(name).join("some/where/deep")).unwrap();
+            fs::write(path(name).join("some/where/data"), "x").unwrap();
+            let (note, text) = (work.note.clone(), fs::read(&work.note).unwrap());
+            fs::rename(path(name), path("kept")).unwrap();
+            drop(work);
+            fs::rename(path("kept"), path(name)).unwrap();
+            fs::write(&note, text).unwrap();
+            note
+        };
+        let live = create("live").unwrap();
+        let live_note = live.note.clone();
+        let dead = kill("dead");
+        // Another one of the same look, and a link to the very folder.
+        let moved = kill("moved");
+        fs::rename(path("moved"), path("made")).unwrap();
+        fs::create_dir(path("moved")).unwrap();
+        fs::write(path("moved").join(MARKER), "").unwrap();
+        let linked = kill("linked");
+        fs::rename(path("linked"), path("target")).unwrap();
+        symlink(path("target"), path("linked")).unwrap();
+        // A folder of somebody else's, which somebody notes.
+        fs::create_dir(path("theirs")).unwrap();
+        fs::write(path("theirs").join("thesis"), "years").unwrap();
+        create("theirs").unwrap_err();
+        // What was killed before its folder was known leaves an empty one at most.
+        fs::create_dir(path("empty")).unwrap();
+        fs::create_dir(path("full")).unwrap();
+        fs::write(path("full").join(MARKER), "").unwrap();
+        for name in ["theirs", "empty", "full"] {
+            fs::write(registry.join(name), path(name).to_str().unwrap()).unwrap();
+        }
+        // A note behind a link, and one of somebody else's.
+        let hidden = kill("hidden");
+        fs::rename(&hidden, path("note")).unwrap();
+        symlink(path("note"), &hidden).unwrap();
+        let foreign = kill("foreign");
+        let is_root = rustix::process::geteuid().is_root();
+        if is_root {
+            chown(&foreign, Some(65534), Some(65534)).unwrap();
+        }
 
-    /// As a killed process does: the lock goes, the folder and the note stay.
-    fn kill(work: WorkFolder) -> (PathBuf, PathBuf) {
-        let (path, note) = (work.path().to_owned(), work.note.clone());
-        let text = fs::read(&note).unwrap();
-        let kept = path.with_extension("kept");
-        fs::rename(&path, &kept).unwrap();
-        drop(work);
-        fs::rename(&kept, &path).unwrap();
-        fs::write(&note, text).unwrap();
-        (path, note)
-    }
-
-    #[test]
-    fn a_live_folder_is_left_and_a_dead_one_removed() {
-        let (_place, registry, folder) = place();
-        let live = WorkFolder::create(folder.again().unwrap(), "live", &registry).unwrap();
-        let dead = WorkFolder::create(folder.again().unwrap(), "dead", &registry).unwrap();
-        fs::create_dir_all(dead.path().join("some/where/deep")).unwrap();
-        fs::write(dead.path().join("some/where/data"), "x").unwrap();
-        let (dead, _) = kill(dead);
-        assert_eq!(sweep(&registry).unwrap(), std::slice::from_ref(&dead));
-        assert!(live.path().exists() && !dead.exists());
+        let swept = sweep_work_folders(&registry).unwrap();
+        assert!(swept.contains(&path("dead")), "{swept:?}");
+        for (name, is_there) in [
+            ("live", true),
+            ("dead", false),
+            ("moved", true),
+            ("made", true),
+            ("target", true),
+            ("theirs/thesis", true),
+            ("empty", false),
+            ("full", true),
+            ("hidden", true),
+            ("foreign", is_root),
+        ] {
+            assert_eq!(path(name).exists(), is_there, "{name}");
+        }
+        assert!(!dead.exists() && moved.exists() && linked.exists() && live_note.exists());
+        // Itself, under its name again.
+        fs::remove_dir_all(path("moved")).unwrap();
+        fs::rename(path("made"), path("moved")).unwrap();
+        assert_eq!(sweep_work_folders(&registry).unwrap(), [path("moved")]);
+        assert!(!path("moved").exists() && !moved.exists());
         drop(live);
-        assert_eq!(fs::read_dir(&registry).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn a_foreign_folder_is_never_touched() {
-        let (place, registry, folder) = place();
-        let theirs = place.path().join("work");
-        fs::create_dir(&theirs).unwrap();
-        fs::write(theirs.join("thesis"), "years").unwrap();
-        WorkFolder::create(folder.again().unwrap(), "work", &registry).unwrap_err();
-        fs::write(registry.join("note"), theirs.to_str().unwrap()).unwrap();
-        assert!(sweep(&registry).unwrap().is_empty());
-        assert!(theirs.join("thesis").exists());
-    }
-
-    #[test]
-    fn only_the_folder_that_was_noted_is_removed_under_its_name() {
-        let (place, registry, folder) = place();
-        let work = WorkFolder::create(folder.again().unwrap(), "work", &registry).unwrap();
-        let (path, note) = kill(work);
-        let made = place.path().join("made");
-        fs::rename(&path, &made).unwrap();
-        // Another one of the same look.
-        fs::create_dir(&path).unwrap();
-        fs::write(path.join(MARKER), "").unwrap();
-        fs::write(path.join("thesis"), "years").unwrap();
-        assert!(sweep(&registry).unwrap().is_empty());
-        assert!(path.join("thesis").exists() && note.exists());
-        // A link to the very folder.
-        fs::remove_dir_all(&path).unwrap();
-        std::os::unix::fs::symlink(&made, &path).unwrap();
-        assert!(sweep(&registry).unwrap().is_empty());
-        assert!(made.join(MARKER).exists() && note.exists());
-        // Itself.
-        fs::remove_file(&path).unwrap();
-        fs::rename(&made, &path).unwrap();
-        assert_eq!(sweep(&registry).unwrap(), std::slice::from_ref(&path));
-        assert!(!path.exists() && !note.exists());
-    }
-
-    #[test]
-    fn what_was_killed_before_its_folder_was_known_leaves_an_empty_one_at_most() {
-        let (place, registry, _) = place();
-        for (name, full) in [("empty", false), ("full", true)] {
-            let path = place.path().join(name);
-            fs::create_dir(&path).unwrap();
-            if full {
-                fs::write(path.join(MARKER), "").unwrap();
-            }
-            fs::write(registry.join(name), path.to_str().unwrap()).unwrap();
-        }
-        sweep(&registry).unwrap();
-        assert!(!place.path().join("empty").exists() && place.path().join("full").exists());
-    }
-
-    #[test]
-    fn a_note_of_somebody_else_s_or_behind_a_link_is_not_believed() {
-        let (place, registry, folder) = place();
-        let work = WorkFolder::create(folder.again().unwrap(), "work", &registry).unwrap();
-        let (path, note) = kill(work);
-        let elsewhere = place.path().join("note");
-        fs::rename(&note, &elsewhere).unwrap();
-        std::os::unix::fs::symlink(&elsewhere, &note).unwrap();
-        assert!(sweep(&registry).unwrap().is_empty() && path.exists());
-        fs::remove_file(&note).unwrap();
-        fs::rename(&elsewhere, &note).unwrap();
-        if rustix::process::geteuid().is_root() {
-            std::os::unix::fs::chown(&note, Some(65534), Some(65534)).unwrap();
-            assert!(sweep(&registry).unwrap().is_empty() && path.exists());
-        }
+        assert!(!path("live").exists() && !live_note.exists());
     }
 }

@@ -1,5 +1,3 @@
-//! How much of a folder's files is in the page cache, and how to drop it.
-
 use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
@@ -9,15 +7,11 @@ use bakeoff_folders::Dir;
 use rustix::fs::{Advice, fadvise};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// Bytes that are mapped at once to look at them.
 const WINDOW: u64 = 1 << 30;
 
-/// Takes every file below a folder out of the page cache; what is not yet written is written
-/// first. Pages that somebody else has mapped stay.
-///
-/// # Errors
-/// The first file that can't be opened or synced.
-pub fn forget(folder: &Path) -> io::Result<()> {
+/// Drops every file below a folder from the page cache, after writing it. Pages that a process has
+/// mapped stay.
+pub fn drop_from_cache(folder: &Path) -> io::Result<()> {
     each_file(folder, &mut |file, _| {
         file.sync_data()?;
         fadvise(file, 0, None::<NonZeroU64>, Advice::DontNeed)?;
@@ -25,11 +19,7 @@ pub fn forget(folder: &Path) -> io::Result<()> {
     })
 }
 
-/// Bytes of the files below a folder that are in the page cache.
-///
-/// # Errors
-/// The first file that can't be opened or mapped.
-pub fn resident(folder: &Path) -> io::Result<u64> {
+pub fn resident_bytes(folder: &Path) -> io::Result<u64> {
     let mut bytes = 0;
     each_file(folder, &mut |file, length| {
         for start in (0..length).step_by(WINDOW as usize) {
@@ -40,7 +30,7 @@ pub fn resident(folder: &Path) -> io::Result<u64> {
     Ok(bytes)
 }
 
-/// Bytes of a part of a file that are in the page cache: see mincore(2).
+/// Source: mincore(2).
 fn resident_in(file: &File, start: u64, length: usize) -> io::Result<u64> {
     let page = rustix::param::page_size();
     let mut present = vec![0u8; length.div_ceil(page)];
@@ -58,8 +48,7 @@ fn resident_in(file: &File, start: u64, length: usize) -> io::Result<u64> {
     Ok(present.iter().filter(|byte| **byte & 1 == 1).count() as u64 * page as u64)
 }
 
-/// Calls `what` with every file below a folder that is not empty, and its length. Files that
-/// vanish meanwhile are passed over.
+/// Skips empty and vanished files.
 fn each_file(folder: &Path, what: &mut impl FnMut(&File, u64) -> io::Result<()>) -> io::Result<()> {
     bakeoff_folders::each_file(&Dir::open(folder)?, &mut |file, _| match file.metadata()?.len() {
         0 => Ok(()),
@@ -76,22 +65,20 @@ mod tests {
 
     #[test]
     fn what_was_just_written_is_forgotten() {
-        // Not the system's temporary folder: that may be in memory, where nothing is forgotten.
-        let program = std::env::current_exe().unwrap();
-        let place = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+        let place = crate::tests::folder_on_disk();
         let below = place.path().join("below");
         fs::create_dir(&below).unwrap();
         fs::write(place.path().join("empty"), "").unwrap();
         // The machine may take pages back at any time.
-        let is_whole = || (resident(place.path()).unwrap() >= 3_000_000).then_some(());
+        let is_whole = || (resident_bytes(place.path()).unwrap() >= 3_000_000).then_some(());
         in_time("what was written", |_| {
             fs::write(below.join("file"), vec![1; 3_000_000]).unwrap();
             is_whole()
         });
         // A page that it has in hand this moment stays.
         wait_until("an empty cache", || {
-            forget(place.path()).unwrap();
-            resident(place.path()).unwrap() == 0
+            drop_from_cache(place.path()).unwrap();
+            resident_bytes(place.path()).unwrap() == 0
         });
         in_time("what was read", |_| {
             assert_eq!(fs::read(below.join("file")).unwrap(), vec![1; 3_000_000]);

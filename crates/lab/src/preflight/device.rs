@@ -1,23 +1,16 @@
-//! What keeps a run from being made on a raw device: there are no files on it, no disk under it and no copy of
-//! it.
+//! Finds what prevents a run on a raw device, which has no files, no disk model and no copy.
 
 use std::collections::BTreeSet;
 
 use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_experiment::{Factor, HOST};
 
+use crate::TrialError;
 use crate::place::device::RawDevice;
 use crate::place::images::Recipe;
 use crate::spec::{DiskSpec, TrialSpec};
-use crate::{Registry, TrialError};
 
-/// All that keeps these trials from it; `cuts` says whether power is to be cut, too.
-pub fn problems(
-    registry: &Registry,
-    device: &RawDevice,
-    trials: &[TrialSpec],
-    cuts: bool,
-) -> Vec<TrialError> {
+pub fn find_problems(device: &RawDevice, trials: &[&TrialSpec], cuts: bool) -> Vec<TrialError> {
     let mut whys = BTreeSet::new();
     if cuts {
         whys.insert("its power can't be cut: leave --cuts out".to_owned());
@@ -39,9 +32,7 @@ pub fn problems(
             Factor::NEIGHBOURS
         ));
     }
-    let unfit = |trial: &TrialSpec| {
-        registry.target(trial.setup.target)?.fits_device(&trial.setup.subject, device).err()
-    };
+    let unfit = |trial: &&TrialSpec| trial.setup.subject.fits_device(device).err();
     whys.extend(trials.iter().filter_map(unfit));
     let contents: BTreeSet<&Recipe> = trials.iter().map(|trial| &trial.setup.recipe).collect();
     if contents.len() > 1 {
@@ -58,60 +49,48 @@ pub fn problems(
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_experiment::{Experiment, FlagOverrides};
-
     use super::*;
-    use crate::spec;
+    use crate::{Registry, spec, tests};
 
     const DEVICE: u64 = 16 << 20;
 
     /// What keeps an experiment from a device of 16 MiB.
     fn told(toml: &str) -> Vec<String> {
-        let place = tempfile::tempdir().unwrap();
-        let registry = Registry::standard();
-        let file = place.path().join("it.toml");
-        std::fs::write(&file, toml).unwrap();
-        let (file, changes) = (file.to_string_lossy(), FlagOverrides::default());
-        let experiment = Experiment::load(&file, &changes, &registry.vocabulary()).unwrap();
+        let (registry, experiment) = (Registry::standard(), tests::load(toml));
         let plan = experiment.plan();
         let cells = plan.blocks.iter().flat_map(|block| &block.trials).map(|trial| &trial.cell);
-        let trials: Vec<TrialSpec> =
-            cells.map(|cell| spec::resolve(&registry, &experiment, cell, 0).unwrap().0).collect();
+        let resolve = |cell| spec::resolve_trial(&registry, &experiment, cell).unwrap().spec;
+        let trials: Vec<TrialSpec> = cells.map(resolve).collect();
+        let trials: Vec<&TrialSpec> = trials.iter().collect();
         let device = RawDevice { path: "/dev/sdz".into(), number: 0, bytes: DEVICE, sector: 8192 };
-        problems(&registry, &device, &trials, false).iter().map(ToString::to_string).collect()
+        find_problems(&device, &trials, false).iter().map(ToString::to_string).collect()
     }
 
     #[test]
-    fn a_raw_device_takes_one_content_that_fits_read_and_written_around_the_page_cache() {
-        let fileio = "workload = 'fileio'\ndisk = 'host'\nblock = '16K'\n";
-        let of = |more: &str| told(&format!("{fileio}{more}\n"));
-        assert_eq!(of("size = '16M'\npattern = ['randread', 'randwrite']"), Vec::<String>::new());
+    fn a_raw_device_takes_one_content_that_fits_around_the_page_cache() {
+        let fileio = "workload = 'fileio'\nblock = '16K'\n";
+        let fits = "disk = 'host'\nsize = '16M'\npattern = ['randread', 'randwrite']\n";
+        assert_eq!(told(&format!("{fileio}{fits}")), Vec::<String>::new());
         for (levels, words) in [
-            ("size = '17M'", &["17825792 bytes", "16777216"][..]),
-            ("size = '8M'\nfiles = 2", &["`files` 1"]),
-            ("size = '8M'\naccess = 'buffered'", &["`access` direct"]),
-            ("size = ['8M', '4M']", &["these are 2", "size=4M", "size=8M"]),
-            ("size = '8M'\ndata = ['random', 'zeros']", &["data=random", "data=zeros"]),
+            ("disk = 'host'\nsize = '17M'", &["17825792 bytes", "16777216"][..]),
+            ("disk = 'host'\nsize = '8M'\nfiles = 2", &["`files` 1"]),
+            ("disk = 'host'\nsize = '8M'\naccess = 'buffered'", &["`access` direct"]),
+            ("disk = 'host'\nsize = ['8M', '4M']", &["these are 2", "size=4M", "size=8M"]),
+            (
+                "disk = 'host'\nsize = '8M'\ndata = ['random', 'zeros']",
+                &["data=random", "data=zeros"],
+            ),
+            ("disk = 'ssd-sata'\nsize = '8M'", &["--disk host"]),
+            ("disk = 'host'\nsize = '8M'\nneighbours = 'x2'", &["--neighbours 0"]),
         ] {
-            let told = of(levels);
+            let told = told(&format!("{fileio}{levels}\n"));
             assert_eq!(told.len(), 1, "{levels}: {told:?}");
             assert!(told[0].starts_with("the raw device /dev/sdz: "), "{levels}: {told:?}");
-            for words in words {
-                assert!(told[0].contains(*words), "{levels}: {told:?}");
-            }
+            assert!(words.iter().all(|words| told[0].contains(words)), "{levels}: {told:?}");
         }
         let small = told("workload = 'fileio'\ndisk = 'host'\nsize = '8M'\nblock = '4K'\n");
         assert!(small[0].contains("4096") && small[0].contains("8192"), "{small:?}");
-    }
-
-    #[test]
-    fn what_needs_files_is_kept_off_a_raw_device() {
         let engine = told("workload = 'ledger'\nengine = 'sqlite'\ndisk = 'host'\n");
         assert!(engine.iter().any(|it| it.contains("name a folder")), "{engine:?}");
-        let disk = told("workload = 'fileio'\nsize = '8M'\nblock = '16K'\ndisk = 'ssd-sata'\n");
-        assert!(disk.len() == 1 && disk[0].contains("--disk host"), "{disk:?}");
-        let fileio = "workload = 'fileio'\nsize = '8M'\nblock = '16K'\ndisk = 'host'\n";
-        let beside = told(&format!("{fileio}neighbours = 'x2'\n"));
-        assert!(beside.len() == 1 && beside[0].contains("--neighbours 0"), "{beside:?}");
     }
 }

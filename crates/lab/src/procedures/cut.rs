@@ -1,15 +1,14 @@
-//! The procedure `cut`: the clients are at work on a virtual disk when its power goes, and what the
-//! disk may hold then is held against what they were promised.
+//! The procedure `cut`: the power of a virtual disk goes while clients work, and what the disk may
+//! hold then is audited against what they were promised.
 //!
-//! From the same data image each time: the disk is mounted, and a process of its own drives the target
-//! ([`ClientRun`]); if cuts at `steady` are asked for, until its debts have turned over, before the disk
-//! makes all of that durable and the moments are counted. Each cut has a moment that a seed has drawn, and one run has several: the disk
-//! remembers what it needs for images of each and runs on; with the last one the power goes, and that
-//! process is killed. Then, for each cut and each rule for what a power cut leaves ([`Keep`]), the
-//! crash image is made and another process recovers, checks and audits it. If it is asked for, the
-//! power goes once more meanwhile, by the same rule, and what the second cut leaves is audited.
+//! All runs start from the same image. A process drives the target on the mounted disk
+//! ([`ClientRun`]); for cuts at `steady`, until its debts have turned over, and then the disk makes
+//! everything durable before moments are counted. A seed draws the moment of each cut. One run has
+//! several moments: the disk remembers what it needs for the images of each, and with the last one
+//! the power goes and the process is killed. Then each rule of what a cut leaves ([`Keep`]) makes a
+//! crash image, and another process recovers, checks and audits it. If asked for, the power goes
+//! again during that recovery, and what the second cut leaves is audited.
 
-mod again;
 mod claims;
 mod clients;
 pub mod every;
@@ -17,6 +16,7 @@ mod inside;
 mod judge;
 mod moment;
 mod power;
+mod second_cut;
 mod source;
 mod timed;
 mod turning;
@@ -28,112 +28,132 @@ use std::time::Duration;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_disk::control::DiskControl;
 use bakeoff_engines::PaymentSignature;
-use bakeoff_results::{Cut, FileSystem, Promised};
+use bakeoff_results::{AuditResult, Cut, DurabilityPromise, FileSystem};
 
 pub use self::clients::ClientRun;
-use self::inside::CutTask;
+pub(crate) use self::inside::perform_task;
 use self::moment::CutMoment;
-use super::{Inside, ProcedureContext, told};
-use crate::error::wanting;
-use crate::place::disk::{TrialDisk, TrialDiskOptions};
+use super::ProcedureContext;
+use crate::error::with_context;
+use crate::place::disk::{TrialDisk, TrialDiskOptions, disk_error};
 use crate::place::limits::LimitedGroups;
-use crate::place::{Staged, remove};
+use crate::place::{RESERVE, Staged, SyncCopy, TargetPlace, ensure_room, remove_folder};
 use crate::process::ChildProcess;
-use crate::process::job::Task;
+use crate::process::job::{CutTask, Message, Task};
 use crate::spec::{DiskSpec, TrialSpec};
 use crate::{MachineError, TrialError};
 
-/// Its name.
-const NAME: &str = "cut";
-
-/// What of it is done inside.
-pub(crate) static INSIDE: Inside =
-    Inside { name: NAME, perform: |data, within| inside::perform(&told(data)?, within) };
-
-/// How many cuts come from one run of the clients: each of these begins with the same image, and what
-/// its clients do differs a little from what those of another do.
+/// Cuts that share one run of the clients. They share its image and work; another run's work
+/// differs a little.
 pub const CUTS_A_RUN: u32 = 10;
 
-/// One cut in so many is placed in what pays a debt.
+/// One cut in this many is placed in what pays a debt.
 const PLACED: u32 = 3;
 
-/// How long a target may take to open, and to open, check and read a crash image, if nothing else
-/// is said.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// The default time for a target to open, and to open, check and read a crash image.
+pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(60);
 
-/// How the cuts of an engine at a level are made; or of a disk whose files are written without one.
 #[derive(Clone, Debug)]
 pub struct CutTerms {
-    /// The engine's name, or the disk, for the record.
+    /// The engine or the disk, for the record.
     pub engine: String,
-    /// The level of its promise, by its name: of durability, or when files are synced.
     pub level: String,
-    /// What that level says: what the cuts are judged by.
-    pub promised: Promised,
-    /// How many clients are at work.
+    pub promised: DurabilityPromise,
     pub clients: usize,
-    /// The rules by which each is judged.
     pub keep: Vec<Keep>,
-    /// Whether the clients turn the target's debts over before any moment is waited for.
+    /// Whether the clients turn the target's debts over before the first moment.
     pub steady: bool,
-    /// What shows that it is paying a debt: a third of the cuts at `steady` are placed there.
+    /// Signs that it is paying a debt: a third of the cuts at `steady` are placed there.
     pub signatures: &'static [PaymentSignature],
-    /// The cut whose recovery is timed on the trial's disk, once it is judged.
+    /// The cut whose recovery is timed on the trial's disk.
     pub timed: Option<u32>,
-    /// Whether the power goes a second time, while the target recovers from the first.
+    /// Whether the power goes again while the target recovers.
     pub recovery: bool,
-    /// Where crash images go that show a broken promise, if they are to be kept.
+    /// Where crash images that show a broken promise are kept, if at all.
     pub keep_images: Option<PathBuf>,
-    /// How long the target may take to open, and to open, check and read a crash image: after that
-    /// it counts as corrupt.
+    /// The time for the target to open, and to open, check and read a crash image. After that the
+    /// image counts as corrupt.
     pub patience: Duration,
 }
 
 impl ClientRun {
-    /// Judges one of its cuts, the engine's and level's of this number from 0, on a file system that makes
-    /// names durable in this way. What keeps it from saying something of the promise is in its record.
-    ///
-    /// # Errors
-    /// What keeps every other cut from being judged, too.
-    pub fn cut(
+    /// Judges the cut of this number, from 0. If nothing can be said of the promise, the reason is
+    /// in its record.
+    pub fn judge_cut(
         &self,
         number: u32,
         metadata: Metadata,
         stage: &mut ProcedureContext<'_>,
         trial: &TrialSpec,
     ) -> Result<Cut, TrialError> {
-        let seed = self.terms.seed(trial, number);
-        let moment = self.terms.moment(seed, number, Duration::ZERO);
-        let mut record = self.terms.record(number, metadata, seed, &moment);
-        record.conditioned = self.conditioned().cloned();
-        record.placed = self.placed(number, &moment);
+        let seed = self.terms.cut_seed(trial, number);
+        let moment = self.terms.draw_moment(seed, number, Duration::ZERO);
+        let mut record = self.terms.new_record(number, metadata, seed, &moment);
+        record.conditioned = self.conditioning_record().cloned();
+        record.placed = self.payment_cut(number, &moment);
         let work = self.work.join("one");
-        let made = self.gone(number, metadata).and_then(|gone| {
-            wanting("the cut's folder", fs::create_dir(&work))?;
+        let made = self.power_loss(number, metadata).and_then(|gone| {
+            with_context("the cut's folder", fs::create_dir(&work))?;
             let bench = Bench { terms: &self.terms, metadata, stage, trial, work: &work };
-            bench.make(&gone, &mut record)
+            bench.judge_rules(&gone, &mut record)
         });
-        // While its files are still there: a disk that they have filled is no fault of the target's.
+        // While its files are still there: if they filled the disk, that is no fault of the
+        // target's.
         let made = stage.unless_full(made);
-        tidy(&work)?;
-        match made {
-            Err(error) if error.stops_the_run() => return Err(error),
-            Err(error) => record.failed = Some(error.to_string()),
-            Ok(()) => {}
-        }
-        stage.go_on()?;
-        Ok(record)
+        tidy_folder(&work)?;
+        finish_record(stage, record, made)
     }
 }
 
+/// Has the clients work in a folder of their own, over a copy of the image. If nothing was found,
+/// the record says why. An error that stops the run is returned at once.
+fn in_work_folder<T>(
+    (name, whose): (&str, &str),
+    stage: &mut ProcedureContext<'_>,
+    trial: &TrialSpec,
+    run: impl FnOnce(&mut ProcedureContext<'_>, &Path, &Path) -> Result<T, TrialError>,
+) -> Result<(PathBuf, Result<T, TrialError>), TrialError> {
+    ensure_room(stage.work, RESERVE)?;
+    let work = stage.work.join(name);
+    stage.note_settings(trial, &TargetPlace::default());
+    let made = stage.loaded_image(&trial.setup).and_then(|image| {
+        with_context(&format!("the {whose} folder"), fs::create_dir(&work))?;
+        let files = work.join("data");
+        image.copy(&files, SyncCopy::No, stage.stop)?;
+        run(stage, &work, &files)
+    });
+    let made = stage.unless_full(made);
+    if let Err(error) = &made
+        && error.stops_the_run()
+    {
+        with_context(&format!("removing the {whose} folder"), remove_folder(&work))?;
+        return Err(error.clone());
+    }
+    Ok((work, made))
+}
+
+fn finish_record(
+    stage: &ProcedureContext<'_>,
+    mut record: Cut,
+    made: Result<(), TrialError>,
+) -> Result<Cut, TrialError> {
+    match made {
+        Err(error) if error.stops_the_run() => return Err(error),
+        Err(error) => record.failed = Some(error.to_string()),
+        Ok(()) => {}
+    }
+    stage.go_on()?;
+    Ok(record)
+}
+
 impl CutTerms {
-    /// Whether a cut is placed in what pays a debt: every third from the first on, if anything shows that.
+    /// Every third cut from the first on, if there are signatures.
     fn is_placed(&self, number: u32) -> bool {
         self.steady && !self.signatures.is_empty() && number.is_multiple_of(PLACED)
     }
 
-    /// Which cuts come from one run of the clients, in the order of these: up to [`CUTS_A_RUN`], and those
-    /// that are placed apart from the others, since they wait for payments much longer.
+    /// Cuts with the same result share a run: up to [`CUTS_A_RUN`]. Placed cuts have runs of their
+    /// own, since they wait much longer.
     pub fn run_of(&self, number: u32) -> (bool, u32) {
         let each = match (self.is_placed(number), self.steady && !self.signatures.is_empty()) {
             (true, _) => CUTS_A_RUN * PLACED,
@@ -143,21 +163,18 @@ impl CutTerms {
         (!self.is_placed(number), number / each)
     }
 
-    /// The moment of a cut; one that is placed is waited for as long as `patience`.
-    fn moment(&self, seed: u64, number: u32, patience: Duration) -> CutMoment {
+    fn draw_moment(&self, seed: u64, number: u32, patience: Duration) -> CutMoment {
         match self.is_placed(number) {
-            true => CutMoment::place(seed, self.signatures, patience),
-            false => CutMoment::draw(seed, self.promised),
+            true => CutMoment::draw_in_payment(seed, self.signatures, patience),
+            false => CutMoment::draw_first(seed, self.promised),
         }
     }
 
-    /// The seed of a cut.
-    fn seed(&self, trial: &TrialSpec, number: u32) -> u64 {
-        moment::seed(trial.seed, &self.engine, &self.level, number)
+    fn cut_seed(&self, trial: &TrialSpec, number: u32) -> u64 {
+        moment::cut_seed(trial.seed, &self.engine, &self.level, number)
     }
 
-    /// The record of a cut of which nothing is known yet.
-    fn record(&self, number: u32, metadata: Metadata, seed: u64, moment: &CutMoment) -> Cut {
+    fn new_record(&self, number: u32, metadata: Metadata, seed: u64, moment: &CutMoment) -> Cut {
         Cut {
             engine: self.engine.clone(),
             durability: self.level.clone(),
@@ -170,7 +187,7 @@ impl CutTerms {
             number,
             conditioned: None,
             seed,
-            moment: moment.describe(self.signatures),
+            moment: moment.describe_moment(self.signatures),
             placed: None,
             ran_s: 0.0,
             acknowledged: 0,
@@ -181,47 +198,38 @@ impl CutTerms {
         }
     }
 
-    /// The record of the first cut, where none can be made.
-    pub fn refused(&self, metadata: Metadata, reason: String) -> Cut {
-        let moment = CutMoment::draw(0, self.promised);
-        let (promised, failed) = (Promised::Nothing, Some(reason));
-        let record = self.record(0, metadata, 0, &moment);
+    /// For cuts that can't be made.
+    pub fn refused_cut(&self, metadata: Metadata, reason: String) -> Cut {
+        let moment = CutMoment::draw_first(0, self.promised);
+        let (promised, failed) = (DurabilityPromise::Nothing, Some(reason));
+        let record = self.new_record(0, metadata, 0, &moment);
         Cut { promised, clients: 0, moment: String::new(), failed, ..record }
     }
 }
 
-/// A cut in the making.
 struct Bench<'a, 's> {
     terms: &'a CutTerms,
-    /// How names become durable on the disks.
     metadata: Metadata,
     stage: &'a ProcedureContext<'s>,
     trial: &'a TrialSpec,
-    /// A folder of its own.
     work: &'a Path,
 }
 
-/// A moment at which the power went, or might have.
 struct Gone<'a> {
-    /// The disk, which is without power by now.
     control: &'a DiskControl,
-    /// Which of its moments, and how names become durable.
+    /// The index of the moment, and how names become durable.
     of: (usize, Metadata),
-    /// When it was, in nanoseconds of `CLOCK_MONOTONIC`.
     off_at_ns: u64,
-    /// For how long the clients had been at work.
     ran_s: f64,
-    /// What the clients claimed.
     claims: &'a Path,
 }
 
 impl Bench<'_, '_> {
-    /// Judges what the power's going leaves by each rule.
-    fn make(&self, gone: &Gone<'_>, record: &mut Cut) -> Result<(), TrialError> {
+    fn judge_rules(&self, gone: &Gone<'_>, record: &mut Cut) -> Result<(), TrialError> {
         record.ran_s = gone.ran_s;
         for keep in &self.terms.keep {
-            let (acknowledged, judged) = self.judge(gone, *keep, record)?;
-            // Of an image that never opens nobody learns how many.
+            let (acknowledged, judged) = self.judge_image(gone, *keep, record)?;
+            // The count is unknown when an image does not open, so keep the largest.
             record.acknowledged = record.acknowledged.max(acknowledged);
             record.judged.push(judged);
         }
@@ -231,31 +239,36 @@ impl Bench<'_, '_> {
         Ok(())
     }
 
-    /// Stages the target over `files`, on a disk that is seen in the new folder `at` and works at
-    /// once.
+    /// The disk is seen in the new folder `at` and takes no time.
     fn place(&self, files: &Path, at: &Path, seed: u64) -> Result<Staged, TrialError> {
-        let DiskSpec::Virtual(spec) = &self.trial.disk else { return Err(powerless()) };
+        let DiskSpec::Virtual(spec) = &self.trial.disk else { return Err(no_power_error()) };
         let metadata = self.metadata;
         let options = TrialDiskOptions { spec, seed, uncached: false, metadata };
         let disk = TrialDisk::mount(self.stage.launcher, options, files, at)?;
         let server = self.work.join("server");
-        let wanted = |at: &Path| self.trial.setup.place(at, &server);
+        let wanted = |at: &Path| self.trial.setup.make_place(at, &server);
         Staged::new(wanted, disk, files, LimitedGroups::default())
     }
 
-    /// Starts a process that is to recover, check and audit what is in a place.
-    fn auditor(&self, staged: &Staged, gone: &Gone<'_>) -> Result<ChildProcess, TrialError> {
+    fn start_auditor(&self, staged: &Staged, gone: &Gone<'_>) -> Result<ChildProcess, TrialError> {
         let part = CutTask::Audit { claims: gone.claims.to_owned(), off_at_ns: gone.off_at_ns };
-        let task = Task::inside(NAME, &part);
-        self.ready(self.stage.start(&self.trial.setup, staged.place().clone(), task)?)
+        let task = Task::from(part);
+        self.await_ready(self.stage.start_process(&self.trial.setup, staged.place.clone(), task)?)
     }
 }
 
-fn powerless() -> TrialError {
+fn unexpected_message(message: &Message) -> TrialError {
+    TrialError::process_error(format!("its process sent an unexpected message: {message:?}"))
+}
+
+fn corrupt_image(reason: String) -> AuditResult {
+    AuditResult { corrupt: Some(reason), ..AuditResult::default() }
+}
+
+fn no_power_error() -> TrialError {
     TrialError::User("the power of this machine's own disk can't be cut".into())
 }
 
-/// Removes a folder.
-fn tidy(folder: &Path) -> Result<(), MachineError> {
-    wanting(&folder.display().to_string(), remove(folder))
+fn tidy_folder(folder: &Path) -> Result<(), MachineError> {
+    with_context(&folder.display().to_string(), remove_folder(folder))
 }

@@ -1,8 +1,7 @@
-//! A process and all that it has started, ended.
+//! Ends a process and all that it started.
 //!
-//! A private server dies with the process that started it, but what the server has started itself
-//! is told by nobody: it may go on for seconds, and hold files open on a disk that is to be taken
-//! away.
+//! A private server dies with its parent, but the server's own children may go on for seconds and
+//! hold files open on a disk that is to be removed.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -11,18 +10,18 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use crate::patience::PATIENCE;
+use crate::machine::KILL_TIMEOUT;
 
-/// How long one may take before it is killed once more: the kernel may have refused it.
+/// The kernel may have refused the first kill.
 const KILL_AGAIN: Duration = Duration::from_millis(200);
 
-/// Kills a child of this process and all below it, and waits until they are gone; the child itself
-/// is left to be waited for. Those that are gone already are no loss. Says whether all are gone: one
-/// that can't be killed is stopped for good, and must not be waited for.
-pub fn end(child: Pid) -> bool {
+/// Kills a child and all below it, and waits until they are gone; the caller still has to wait for
+/// the child itself. Returns false if one can't be killed: it is stopped for good, and must not be
+/// waited for.
+pub fn end_family(child: Pid) -> bool {
     let mut family = Vec::new();
-    gather(child, &mut family);
-    let deadline = Instant::now() + PATIENCE;
+    gather_family(child, &mut family);
+    let deadline = Instant::now() + KILL_TIMEOUT;
     while !family.is_empty() && Instant::now() < deadline {
         for process in &family {
             let _ = pidfd_send_signal(process, Signal::KILL);
@@ -33,15 +32,14 @@ pub fn end(child: Pid) -> bool {
     family.is_empty()
 }
 
-/// Waits until then for a process to be gone.
 fn is_gone(process: &OwnedFd, until: Instant) -> bool {
     let left = until.saturating_duration_since(Instant::now());
     let left = Timespec::try_from(left).expect("a few seconds");
     matches!(poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&left)), Ok(1..))
 }
 
-/// Stops a process, so that it starts no others, and all below it.
-fn gather(process: Pid, family: &mut Vec<OwnedFd>) {
+/// Stops a process first, so that it starts no others.
+fn gather_family(process: Pid, family: &mut Vec<OwnedFd>) {
     let Ok(handle) = pidfd_open(process, PidfdFlags::empty()) else { return };
     let _ = pidfd_send_signal(&handle, Signal::STOP);
     family.push(handle);
@@ -51,7 +49,7 @@ fn gather(process: Pid, family: &mut Vec<OwnedFd>) {
         let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
         for child in children.split_whitespace().filter_map(|pid| pid.parse().ok()) {
             if let Some(child) = Pid::from_raw(child) {
-                gather(child, family);
+                gather_family(child, family);
             }
         }
     }
@@ -76,7 +74,7 @@ mod tests {
         // Whoever inherits it has to reap it.
         let is_gone = || state().is_empty() || state().contains(") Z");
         assert!(!is_gone(), "{}", state());
-        assert!(end(Pid::from_child(&shell)));
+        assert!(end_family(Pid::from_child(&shell)));
         assert!(is_gone(), "{}", state());
         shell.wait().unwrap();
     }

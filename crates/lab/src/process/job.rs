@@ -1,6 +1,7 @@
-//! What the lab and a trial's process say to each other: one line of JSON a message.
+//! The messages between the lab and a trial's process: one line of JSON each.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use bakeoff_results::{AuditResult, Conditioned, TrialMeasurements};
 use serde::{Deserialize, Serialize};
@@ -8,19 +9,15 @@ use serde_json::Value;
 
 use crate::TrialError;
 use crate::answers::ImageAnswers;
+use crate::driving::Drive;
 use crate::place::TargetPlace;
 
-/// What a process is to do: the first line that it reads. Its `Debug` leaves the subject out, which
-/// may have a password.
+/// The first line that a process reads. It has no derived `Debug`: the subject may hold a password.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProcessJob {
-    /// The target's name.
     pub target: String,
-    /// What the target made of the trial's levels: its own.
     pub subject: Value,
-    /// Where it has its files and processes.
     pub place: TargetPlace,
-    /// What is to be done with it.
     pub task: Task,
 }
 
@@ -30,109 +27,129 @@ impl fmt::Debug for ProcessJob {
     }
 }
 
-/// What is to be done with a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Task {
-    /// Load its data into an empty folder, and drain.
     Load,
-    /// Ask it what a client asks, and say what it answered.
+    /// Ask the target a client's questions, and report the answers.
     Ask {
-        /// Seeds what the client does.
         seed: u64,
     },
-    /// Read every file of a group of processes, as one of the group alone, so that the page cache
-    /// holds what the group has room for; without a group, all that are in the place.
+    /// Read every file of a group as a member of that group, so that the page cache holds as much
+    /// as the group has room for; without a group, read all.
     Read {
-        /// The group's name.
         group: Option<String>,
     },
-    /// Serve its pages, for another process that asks and is answered in lines.
+    /// Serve the target's pages; another process asks, and lines answer it.
     Serve,
-    /// Do what is inside of a procedure.
-    Inside {
-        /// The procedure's name.
-        procedure: String,
-        /// What it told its own half: its own.
-        data: Value,
-    },
+    #[serde(rename = "Inside")]
+    Procedure(ProcedureTask),
 }
 
-impl Task {
-    /// The half of a procedure that is done inside, told this.
-    pub fn inside(procedure: &str, data: &impl Serialize) -> Self {
-        let data = serde_json::to_value(data).expect("it is plain data");
-        Self::Inside { procedure: procedure.to_owned(), data }
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "procedure", content = "data", rename_all = "lowercase")]
+pub enum ProcedureTask {
+    Drive(Vec<Drive>),
+    Cut(CutTask),
+}
+
+/// A part of a power cut; each runs in a new process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum CutTask {
+    /// Open the target, report ready, and drive it until its power goes.
+    Claim {
+        clients: usize,
+        /// The empty folder for the claims, off the disk that loses its power.
+        claims: PathBuf,
+        /// Whether clients first work until the debts have turned over; then it reports ready, and
+        /// they go on meanwhile.
+        steady: bool,
+    },
+    /// Report ready, open what a power cut has left and compare it with the claims.
+    Audit {
+        claims: PathBuf,
+        /// When the power went, in nanoseconds of `CLOCK_MONOTONIC`.
+        off_at_ns: u64,
+    },
+    /// As [`CutTask::Audit`], for one image after the other; a message says where each is.
+    AuditAll { claims: PathBuf },
+    /// Report ready, open what a power cut has left, and do one operation.
+    Recover,
+}
+
+impl From<CutTask> for Task {
+    fn from(part: CutTask) -> Self {
+        Self::Procedure(ProcedureTask::Cut(part))
     }
 }
 
-/// The line that a process reads where it waits for the lab.
+/// The line for which a waiting process waits.
 pub const GO: &str = "go";
 
-/// What a process says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Message {
-    /// So many rows are loaded; said now and then, and of all of them.
+    /// The number of rows loaded so far, sent now and then, and at the end.
     Loaded {
-        /// Rows so far.
         rows: u64,
-        /// Bytes of them: a text's own, eight of a number, none of a null.
+        /// Bytes of the rows: a text's own, eight for a number, none for a null.
         bytes: u64,
     },
-    /// What it answered when it was asked.
     Answered(ImageAnswers),
-    /// What a process that serves answers to who has started it: the target's own.
+    /// The answer of a serving process to its starter, in the target's own form.
     Served(Value),
-    /// So many operations have conditioned it.
     Conditioning {
-        /// So many so far.
         done: u64,
-        /// Of how many; `None` where that is to be learnt.
         of: Option<u64>,
     },
-    /// What comes now is to be traced, once the lab says go.
+    /// The next work is to be traced, once the lab says go.
     Tracing,
-    /// What was to be traced is done.
     Traced,
-    /// The clients' work has turned its debts over, and they go on.
+    /// The clients' work has turned the debts over, and they go on.
     Conditioned(Conditioned),
     /// The target is open and its clients can start; or, before an audit, it can be opened.
     Ready,
-    /// The clients are at work.
     Progress {
-        /// Operations a second, lately.
         per_second: f64,
-        /// Mean latency in seconds, lately.
         mean_s: f64,
     },
-    /// The clients have stopped; draining comes next. What was measured so far: all there is, if the
-    /// drain takes too long.
+    /// The clients have stopped and draining begins. The measurements count if the drain takes too
+    /// long.
     Driven(Option<Box<TrialMeasurements>>),
-    /// The target is drained; what it left is checked once the lab says go. What was measured, if that is never
-    /// done.
+    /// The target is drained. The data are checked once the lab says go.
     Drained(Box<TrialMeasurements>),
-    /// A client that makes claims has stopped.
     Stopped {
         /// When, in nanoseconds of `CLOCK_MONOTONIC`.
         at_ns: u64,
-        /// Why.
         reason: String,
     },
-    /// What a crash image held.
     Audited {
-        /// How many commits had been acknowledged.
         acknowledged: u64,
-        /// What was found.
         verdict: AuditResult,
     },
-    /// What a power cut has left was opened, and an operation has ended; both in seconds from the start.
+    /// Seconds from the start until a crash image was open, and until an operation had ended.
     Recovered {
-        /// Until it was open.
         open_s: f64,
-        /// Until that operation had ended.
         answer_s: f64,
     },
-    /// The job is done; what was measured, if that was asked for.
     Done(Option<Box<TrialMeasurements>>),
-    /// The job can't be done.
     Failed(TrialError),
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_line_of_a_procedure_names_it_beside_its_data() {
+        let line = |task: Task| serde_json::to_value(task).unwrap();
+        let cut = json!({"Inside": {"procedure": "cut", "data": "Recover"}});
+        assert_eq!(line(Task::from(CutTask::Recover)), cut);
+        let drive = json!({"Inside": {"procedure": "drive", "data": []}});
+        assert_eq!(line(Task::Procedure(ProcedureTask::Drive(Vec::new()))), drive);
+        assert_eq!(
+            serde_json::from_value::<Task>(drive).unwrap(),
+            Task::Procedure(ProcedureTask::Drive(Vec::new()))
+        );
+    }
 }

@@ -1,21 +1,17 @@
-//! Where a trial's process sends its messages.
-
 use std::io::Write;
 use std::sync::Mutex;
 
 use super::job::Message;
 
-/// Whole lines, from any thread.
 pub struct MessageOutput<'a>(Mutex<&'a mut (dyn Write + Send)>);
 
 impl<'a> MessageOutput<'a> {
-    /// Sends them there.
     pub fn new(output: &'a mut (dyn Write + Send)) -> Self {
         Self(Mutex::new(output))
     }
 
-    /// Sends one message. Where that fails, this process ends at once: the lab would wait for what
-    /// never comes, and takes the end and what is said of it for the trial's failure.
+    /// Ends this process if sending fails: the lab would wait for a message that never comes. It
+    /// takes the end for the trial's failure.
     pub fn send(&self, message: &Message) {
         let line = serde_json::to_string(message).expect("a message is plain data");
         let mut output = self.0.lock().expect("nobody panics while sending");

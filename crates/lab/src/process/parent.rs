@@ -1,5 +1,5 @@
-//! A trial's process, from outside: bakeoff started again, spoken to by lines, and ended with
-//! everything that it has started.
+//! A trial's process as its starter sees it: bakeoff started again, and ended with all that it
+//! started.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -17,32 +17,28 @@ use super::family;
 use super::job::{GO, Message, ProcessJob};
 use crate::{LOG, TrialError};
 
-/// How much of what a process says on its standard error is kept for the record.
 const TAIL: usize = 4096;
 
-/// This program's file, also where another one was put in its place meanwhile, as a build does.
+/// This program's file, even if a build has replaced it meanwhile.
 const OWN: &str = "/proc/self/exe";
 
-/// How long the last words of a process that was ended may take to come.
+/// How long the last output of an ended process may take.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// A program and the arguments that make it a trial's process: its `main` calls [`crate::child()`].
+/// A program and arguments that make a trial's process: its `main` calls [`crate::run_child()`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChildProgram {
-    /// The program's file.
     pub path: PathBuf,
-    /// Its arguments.
     pub arguments: Vec<OsString>,
 }
 
 impl ChildProgram {
-    /// The one that this process is: with the same arguments it is another process of the same kind.
-    pub fn own() -> Self {
+    pub fn from_this_process() -> Self {
         Self { path: OWN.into(), arguments: std::env::args_os().skip(1).collect() }
     }
 
-    /// What starts it. A process of this program's own file is called as this one is: messages name it so.
-    fn command(&self) -> Command {
+    /// A process from this program's own file gets this process's name, which messages show.
+    fn to_command(&self) -> Command {
         let mut command = Command::new(&self.path);
         command.args(&self.arguments);
         let called = std::env::args_os().next().filter(|_| self.path == Path::new(OWN));
@@ -53,7 +49,7 @@ impl ChildProgram {
     }
 }
 
-/// A running process; killed when dropped.
+/// Killed when dropped.
 pub struct ChildProcess {
     child: Child,
     input: ChildStdin,
@@ -61,23 +57,16 @@ pub struct ChildProcess {
     errors: Option<JoinHandle<String>>,
 }
 
-/// The result of waiting for a message.
-pub enum Received {
-    /// This one.
+pub enum ReceiveOutcome {
     Message(Message),
-    /// None yet.
     Nothing,
-    /// The process has ended without another one.
     End,
 }
 
 impl ChildProcess {
-    /// Starts `program`, which does the job that comes on its standard input ([`crate::child`]).
-    ///
-    /// # Errors
-    /// When it can't be started.
+    /// It reads its job from standard input ([`crate::run_child`]).
     pub fn start(program: &ChildProgram, job: &ProcessJob) -> io::Result<Self> {
-        let mut command = program.command();
+        let mut command = program.to_command();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own, so that Ctrl-C reaches only the lab, which ends it in order.
         command.process_group(0);
@@ -103,9 +92,9 @@ impl ChildProcess {
         // From here on the process goes with this value, whatever fails.
         let mut process = Self { child, input, messages, errors: None };
         let output = output.expect("piped");
-        listen("trial-output", move || pass_on(output, &sender))?;
+        listen_on_thread("trial-output", move || pass_on(output, &sender))?;
         let stderr = stderr.expect("piped");
-        process.errors = Some(listen("trial-errors", move || tail(stderr))?);
+        process.errors = Some(listen_on_thread("trial-errors", move || read_tail(stderr))?);
         process.send(&serde_json::to_string(job).expect("a job is plain data"))?;
         Ok(process)
     }
@@ -116,65 +105,53 @@ impl ChildProcess {
         self.input.flush()
     }
 
-    /// Tells a process that waits to go on.
-    ///
-    /// # Errors
-    /// How it ended, when it is gone, or why it can't be told.
-    pub fn go(mut self) -> Result<Self, TrialError> {
+    pub fn tell_to_go(mut self) -> Result<Self, TrialError> {
         match self.send(GO) {
             Ok(()) => Ok(self),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                Err(TrialError::process(self.exit_report()))
+                Err(TrialError::process_error(self.exit_report()))
             }
-            Err(error) => {
-                Err(TrialError::process(format!("its process can't be told to go on: {error}")))
-            }
+            Err(error) => Err(TrialError::process_error(format!(
+                "its process can't be told to go on: {error}"
+            ))),
         }
     }
 
-    /// Tells it something more, in a line of JSON.
-    ///
-    /// # Errors
-    /// When it is gone, or can't be told.
-    pub fn tell(&mut self, what: &impl Serialize) -> io::Result<()> {
+    pub fn send_json(&mut self, what: &impl Serialize) -> io::Result<()> {
         self.send(&serde_json::to_string(what)?)
     }
 
-    /// Its number.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits a little for the next message.
-    pub fn receive(&self, patience: Duration) -> Received {
+    pub fn receive(&self, patience: Duration) -> ReceiveOutcome {
         match self.messages.recv_timeout(patience) {
-            Ok(message) => Received::Message(message),
-            Err(RecvTimeoutError::Timeout) => Received::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Received::End,
+            Ok(message) => ReceiveOutcome::Message(message),
+            Err(RecvTimeoutError::Timeout) => ReceiveOutcome::Nothing,
+            Err(RecvTimeoutError::Disconnected) => ReceiveOutcome::End,
         }
     }
 
-    /// Ends the process at once, with all that it has started; the messages that it had sent until
-    /// then and nobody had received.
+    /// Kills the process and all that it started; returns messages that nobody had received.
     pub fn end(mut self) -> Vec<Message> {
         self.kill();
-        // A process that it has started may hold its output open.
+        // A process that it started may hold its output open.
         let next = |messages: &Receiver<Message>| messages.recv_timeout(LAST_WORDS).ok();
         std::iter::from_fn(|| next(&self.messages)).collect()
     }
 
     fn kill(&mut self) {
-        // One that was waited for has no number any more.
-        let gone =
-            !matches!(self.child.try_wait(), Ok(None)) || family::end(Pid::from_child(&self.child));
+        // A process that was waited for has no number any more.
+        let gone = !matches!(self.child.try_wait(), Ok(None))
+            || family::end_family(Pid::from_child(&self.child));
         tracing::debug!(pid = self.child.id(), gone, "process ended");
         if gone {
-            // It fails only for a process that was waited for before.
+            // Fails only for a process that was waited for before.
             let _ = self.child.wait();
         }
     }
 
-    /// Waits for the process to end and says how it ended: for one that ended too early.
     pub fn exit_report(mut self) -> String {
         let status = self.child.wait();
         let errors = self.errors.take().and_then(|thread| thread.join().ok());
@@ -199,20 +176,18 @@ impl Drop for ChildProcess {
     }
 }
 
-/// Listens to a process, in a thread of its own.
-fn listen<T: Send + 'static>(
+fn listen_on_thread<T: Send + 'static>(
     name: &str,
     listen: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
     std::thread::Builder::new().name(name.into()).spawn(listen)
 }
 
-/// Passes on what a process says, until it ends or nobody listens.
 fn pass_on(output: impl Read, to: &Sender<Message>) {
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         tracing::trace!(line, "process says");
         let message = serde_json::from_str(&line).unwrap_or_else(|error| {
-            Message::Failed(TrialError::process(format!(
+            Message::Failed(TrialError::process_error(format!(
                 "its process sent {line:?}, which can't be read: {error}"
             )))
         });
@@ -222,8 +197,7 @@ fn pass_on(output: impl Read, to: &Sender<Message>) {
     }
 }
 
-/// The last bytes of a stream, which is passed on where steps are told.
-fn tail(mut stream: impl Read) -> String {
+fn read_tail(mut stream: impl Read) -> String {
     let passes_on = std::env::var_os(LOG).is_some();
     let mut kept = Vec::new();
     let mut buffer = [0; 1024];

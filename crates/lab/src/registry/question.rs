@@ -1,8 +1,7 @@
-//! What an experiment asks that has no title, by the factor that it compares.
+//! Makes the question of an experiment without title.
 
 use bakeoff_experiment::{Experiment, Factor};
 
-/// The question.
 pub fn phrase_question(experiment: &Experiment) -> String {
     let workload = &experiment.workload;
     if let Some(limit) = &experiment.limit {
@@ -18,7 +17,7 @@ pub fn phrase_question(experiment: &Experiment) -> String {
     format!("What does {} change for the workload {workload}?", in_words(compare))
 }
 
-/// "the memory", "the number of clients".
+/// Example: "the memory", "the number of clients".
 fn in_words(factor: Factor) -> String {
     let words = [
         (Factor::CLIENTS, "the number of clients"),
@@ -35,13 +34,7 @@ mod tests {
 
     use super::*;
     use crate::Registry;
-
-    /// What the preset or the file asks with these changes.
-    fn asked(preset_or_path: &str, changes: FlagOverrides) -> String {
-        let registry = Registry::standard();
-        let experiment = Experiment::load(preset_or_path, &changes, &registry.vocabulary());
-        registry.title(&experiment.expect("it is right"))
-    }
+    use crate::tests::load_changed;
 
     fn by(factor: &str) -> FlagOverrides {
         FlagOverrides { compare: Some(factor.into()), ..FlagOverrides::default() }
@@ -49,38 +42,75 @@ mod tests {
 
     #[test]
     fn a_preset_asks_for_what_the_command_line_compares() {
+        let registry = Registry::standard();
         let own = "Which engine serves an issue tracker best?";
-        for (changes, question) in [
-            (FlagOverrides::default(), own),
-            (by("engine"), own),
-            (FlagOverrides { quick: true, seconds: Some(9.0), ..FlagOverrides::default() }, own),
-            (by("disk"), "Which disk serves the workload redmine best?"),
-            (by("durability"), "What does the durability change for the workload redmine?"),
-            (by("rate"), "What does the rate change for the workload redmine?"),
-            (by("memory"), "What does the memory change for the workload redmine?"),
-            (by("clients"), "What does the number of clients change for the workload redmine?"),
+        for (preset, changes, question) in [
+            ("redmine", FlagOverrides::default(), own),
+            ("redmine", by("engine"), own),
+            ("redmine", FlagOverrides { quick: true, ..FlagOverrides::default() }, own),
+            ("redmine", by("disk"), "Which disk serves the workload redmine best?"),
+            ("redmine", by("rate"), "What does the rate change for the workload redmine?"),
+            ("vote", by("engine"), "Which engine serves the workload vote best?"),
         ] {
-            assert_eq!(asked("redmine", changes), question);
+            let experiment = Experiment::load(preset, &changes, &registry.vocabulary()).unwrap();
+            assert_eq!(registry.experiment_title(&experiment), question);
         }
-        assert_eq!(asked("vote", by("engine")), "Which engine serves the workload vote best?");
     }
 
     #[test]
-    fn the_title_of_a_file_stays_until_something_else_is_compared() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("mine.toml");
-        let file_with = |lines: &str| {
-            let lines = format!("workload = 'redmine'\nengine = 'sqlite'\n{lines}\n");
-            std::fs::write(&file, lines).unwrap();
-            file.to_string_lossy().into_owned()
-        };
-        let of_disks = file_with("title = 'Which one?'\ncompare = 'disk'");
-        assert_eq!(asked(&of_disks, FlagOverrides::default()), "Which one?");
-        assert_eq!(asked(&of_disks, by("disk")), "Which one?");
-        let question = "What does the memory change for the workload redmine?";
-        assert_eq!(asked(&of_disks, by("memory")), question);
-        let untitled = file_with("");
-        let question = "Which engine serves the workload redmine best?";
-        assert_eq!(asked(&untitled, FlagOverrides::default()), question);
+    fn a_file_asks_for_what_its_levels_compare() {
+        const REDMINE: &str = "workload = 'redmine'\nengine = 'sqlite'\n";
+        const OF_DISKS: &str = "title = 'Which one?'\ncompare = 'disk'";
+        const FILES: &str = "workload = 'fileio'\ndisk = 'host'\n";
+        let none = FlagOverrides::default;
+        for (workload, lines, changes, question) in [
+            // Its title stays until something else is compared.
+            (REDMINE, OF_DISKS, none(), "Which one?"),
+            (REDMINE, OF_DISKS, by("disk"), "Which one?"),
+            (
+                REDMINE,
+                OF_DISKS,
+                by("clients"),
+                "What does the number of clients change for the workload redmine?",
+            ),
+            (REDMINE, "", none(), "Which engine serves the workload redmine best?"),
+            // Of files it is for the requests that the levels make.
+            (FILES, "title = 'Which one?'\npattern = 'seqwrite'", none(), "Which one?"),
+            (
+                FILES,
+                "",
+                none(),
+                "How many random reads a second does a disk serve, one after the other?",
+            ),
+            (
+                FILES,
+                "pattern = ['randwrite', 'randread']\ndepth = [1, 16]",
+                none(),
+                "How many random reads and writes a second does a disk serve, one after the other and up to 16 \
+                 at once?",
+            ),
+            (
+                FILES,
+                "pattern = 'seqrw:70'\nclients = [2, 4]\ndepth = 8",
+                none(),
+                "How many sequential mixed reads and writes a second does a disk serve, 16 to 32 at once?",
+            ),
+            (
+                FILES,
+                "pattern = ['randread', 'seqwrite', 'randrw']\nclients = 4",
+                none(),
+                "How many random and sequential reads, writes and mixed requests a second does a disk serve, 4 at \
+                 once?",
+            ),
+            (
+                FILES,
+                "pattern = 'seqwrite'\nrate = '100/s'",
+                none(),
+                "How many sequential writes a second does a disk serve?",
+            ),
+        ] {
+            let experiment = load_changed(&format!("{workload}{lines}\n"), &changes);
+            assert_eq!(Registry::standard().experiment_title(&experiment), question, "{lines}");
+        }
     }
 }

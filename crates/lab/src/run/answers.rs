@@ -1,5 +1,5 @@
-//! Before its first trial each image is asked what a client asks, and what it answers is held against
-//! what the others of the same data did.
+//! Before an image's first trial, asks it a client's questions. All images of the same data must
+//! answer alike.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -9,37 +9,31 @@ use bakeoff_experiment::{Cell, Factor};
 use bakeoff_results::{AnswerDifference, Answers, Levels};
 
 use super::Runner;
+use super::scheduled::ScheduledBlock;
 use crate::answers::ImageAnswers;
-use crate::error::wanting;
+use crate::error::with_context;
 use crate::machine::accounts;
 use crate::place::images::Recipe;
-use crate::place::{self, RESERVE, SyncCopy, TargetPlace, room};
-use crate::planner::DueBlock;
+use crate::place::{self, RESERVE, SyncCopy, TargetPlace, ensure_room};
 use crate::procedures::{GRACE, PATIENCE, ProcedureContext};
-use crate::process::Received;
+use crate::process::ReceiveOutcome;
 use crate::process::job::{Message, Task};
 use crate::targets::Setup;
 use crate::watch::RunEvent;
 use crate::{LabError, TrialError};
 
-/// Tells the seed of what is asked from others of the run.
 const ASKED: u64 = 7;
 
-/// What can be asked: an image, and the levels that tell its cells. An image may be asked more than once:
-/// of some factors of a workload every level starts from the same rows, and asks something else.
+/// With some workload factors one image gets different questions, so the levels count, too.
 type ImageLevels = (Recipe, Levels);
 
 impl Runner<'_> {
-    /// Asks the images of these blocks that were not asked before.
-    ///
-    /// # Errors
-    /// What keeps the run as a whole from going on.
     pub(super) fn check_answers(
         &mut self,
         stage: &mut ProcedureContext<'_>,
-        blocks: &[&DueBlock],
+        blocks: &[&ScheduledBlock],
     ) -> Result<(), LabError> {
-        let images = self.images(blocks);
+        let images = self.askable_images(blocks);
         let known = self.folder.run()?.answers;
         let is_known = |(recipe, levels): &ImageLevels| {
             known.iter().any(|it| it.image == recipe.key && it.levels == *levels)
@@ -48,64 +42,64 @@ impl Runner<'_> {
         for (asked, setup) in images.iter().filter(|(asked, _)| !is_known(asked)) {
             let (recipe, levels) = asked;
             stage.go_on()?;
-            // One that can't be loaded is its trials' failure.
+            // An image that can't be loaded fails its trials.
             if stage.images.get(recipe).is_none_or(Result::is_err) {
                 continue;
             }
-            let answer = match self.ask(stage, setup) {
+            let answer = match self.ask_image(stage, setup) {
                 Err(error) if error.stops_the_run() => return Err(error.into()),
                 answer => answer,
             };
             stage.go_on()?;
-            let mut answers = record(recipe, levels, &answer);
+            let mut answers = answers_record(recipe, levels, &answer);
             if let Ok(mine) = answer {
-                answers.difference = self.differs(stage, &answers, &mine, (&images, &mut told))?;
+                answers.difference =
+                    self.find_difference(stage, &answers, &mine, (&images, &mut told))?;
                 told.insert(asked.clone(), mine);
             }
             tracing::info!(?answers, "answered");
             self.folder.note_answers(&answers)?;
-            stage.watch.event(RunEvent::Answered(&answers));
+            stage.watch.on_event(RunEvent::Answered(&answers));
         }
         Ok(())
     }
 
-    /// The images of these blocks that can be asked.
-    fn images(&self, blocks: &[&DueBlock]) -> BTreeMap<ImageLevels, Setup> {
+    fn askable_images<'b>(
+        &self,
+        blocks: &[&'b ScheduledBlock],
+    ) -> BTreeMap<ImageLevels, &'b Setup> {
         let mut images = BTreeMap::new();
-        for DueBlock { block, .. } in blocks {
-            for planned in &block.trials {
-                let Ok((trial, _)) = self.resolve(&planned.cell, block.number) else { continue };
-                let setup = trial.setup;
-                let target = self.registry.target(setup.target);
-                if target.is_some_and(|target| target.can_be_asked(&setup.subject)) {
-                    let asked = (setup.recipe.clone(), self.levels(&planned.cell));
-                    images.entry(asked).or_insert(setup);
-                }
+        for trial in blocks.iter().flat_map(|block| block.resolved()) {
+            let setup = &trial.spec.setup;
+            if setup.subject.can_be_asked() {
+                let asked = (setup.recipe.clone(), self.image_levels(&trial.cell));
+                images.entry(asked).or_insert(setup);
             }
         }
         images
     }
 
-    /// The levels that tell a cell's image from others: what is stored, and by what.
-    fn levels(&self, cell: &Cell) -> Levels {
+    /// The levels that tell a cell's image from others: the stored data, and the engine that stores
+    /// them.
+    fn image_levels(&self, cell: &Cell) -> Levels {
         let tells = |factor: &&Factor| match factor {
             Factor::Own(_) => [Factor::ENGINE, Factor::SCALE].contains(factor),
             Factor::Declared(_) => true,
             Factor::Option(option) => option.declaring_factors().contains(&Factor::ENGINE),
         };
-        let all = self.experiment.factors.keys().filter(tells);
+        let all = self.plan.experiment.factors.keys().filter(tells);
         let level =
             |factor: &Factor| Some((factor.name().to_owned(), cell.level(*factor)?.to_owned()));
         all.filter_map(level).collect()
     }
 
-    /// The first answer that is not that of the first image which was asked the same.
-    fn differs(
+    /// The first answer that differs from the first image with the same questions.
+    fn find_difference(
         &self,
         stage: &mut ProcedureContext<'_>,
         answers: &Answers,
         mine: &ImageAnswers,
-        (images, told): (&BTreeMap<ImageLevels, Setup>, &mut BTreeMap<ImageLevels, ImageAnswers>),
+        (images, told): (&BTreeMap<ImageLevels, &Setup>, &mut BTreeMap<ImageLevels, ImageAnswers>),
     ) -> Result<Option<AnswerDifference>, LabError> {
         let known = self.folder.run()?.answers;
         let Some(first) = known.into_iter().find(|it| it.work == answers.work) else {
@@ -119,39 +113,37 @@ impl Runner<'_> {
         let Some((asked, setup)) = images.iter().find(|(asked, _)| is_first(asked)) else {
             return Ok(None);
         };
-        // What it answered in an earlier sitting is known by its digest alone.
+        // Answers of an earlier sitting are known by their digest alone.
         if !told.contains_key(asked)
-            && let Ok(theirs) = self.ask(stage, setup)
+            && let Ok(theirs) = self.ask_image(stage, setup)
         {
             told.insert(asked.clone(), theirs);
         }
-        Ok(told.get(asked).and_then(|theirs| mine.difference(&first.engine, theirs)))
+        Ok(told.get(asked).and_then(|theirs| mine.find_difference(&first.engine, theirs)))
     }
 
-    /// What an image answers.
-    fn ask(
+    fn ask_image(
         &self,
         stage: &mut ProcedureContext<'_>,
         setup: &Setup,
     ) -> Result<ImageAnswers, TrialError> {
-        let (start, image) = (Instant::now(), stage.image(setup)?);
-        stage.watch.event(RunEvent::Asking(&setup.recipe));
+        let (start, image) = (Instant::now(), stage.loaded_image(setup)?);
+        stage.watch.on_event(RunEvent::Asking(&setup.recipe));
         let files = stage.work.join("asked");
-        let bytes = wanting("the image's size", accounts::space(&image.folder))?;
-        room(stage.work, bytes + RESERVE)?;
-        let seed = SplitMix64::from_words(&[self.experiment.seed, ASKED]).next();
+        let bytes = with_context("the image's size", accounts::allocated_bytes(&image.folder))?;
+        ensure_room(stage.work, bytes + RESERVE)?;
+        let seed = SplitMix64::from_words(&[self.plan.experiment.seed, ASKED]).next();
         let told = image.copy(&files, SyncCopy::No, stage.stop).and_then(|()| {
-            in_place(stage, setup, setup.place(&files, &stage.work.join("server")), seed)
+            in_place(stage, setup, setup.make_place(&files, &stage.work.join("server")), seed)
         });
         let told = stage.unless_full(told);
-        wanting("removing what was asked", place::remove(&files))?;
+        with_context("removing what was asked", place::remove_folder(&files))?;
         let seconds = start.elapsed().as_secs_f64();
         tracing::debug!(what = setup.recipe.about, seconds, "asked");
         told
     }
 }
 
-/// What it answers in a place that is thrown away afterwards.
 fn in_place(
     stage: &ProcedureContext<'_>,
     setup: &Setup,
@@ -159,41 +151,44 @@ fn in_place(
     seed: u64,
 ) -> Result<ImageAnswers, TrialError> {
     let servers = place.make_folders()?;
-    let told = listen(stage, setup, place, seed);
-    for server in servers {
-        wanting("removing the server's folder", place::remove(&server))?;
-    }
+    let told = ask_in_process(stage, setup, place, seed);
+    place::remove_folders(&servers)?;
     told
 }
 
-/// What comes from a process that asks it.
-fn listen(
+fn ask_in_process(
     stage: &ProcedureContext<'_>,
     setup: &Setup,
     place: TargetPlace,
     seed: u64,
 ) -> Result<ImageAnswers, TrialError> {
-    let process = stage.start(setup, place, Task::Ask { seed })?;
+    let process = stage.start_process(setup, place, Task::Ask { seed })?;
     let (start, mut answered) = (Instant::now(), None);
     loop {
         stage.go_on()?;
         if start.elapsed() > GRACE {
             let seconds = GRACE.as_secs();
-            return Err(TrialError::process(format!("it had not answered after {seconds} s")));
+            return Err(TrialError::process_error(format!(
+                "it had not answered after {seconds} s"
+            )));
         }
         match process.receive(PATIENCE) {
-            Received::Message(Message::Answered(told)) => answered = Some(told),
-            Received::Message(Message::Done(_)) => {
-                return answered.ok_or_else(|| TrialError::process("it said nothing"));
+            ReceiveOutcome::Message(Message::Answered(told)) => answered = Some(told),
+            ReceiveOutcome::Message(Message::Done(_)) => {
+                return answered.ok_or_else(|| TrialError::process_error("it said nothing"));
             }
-            Received::Message(Message::Failed(reason)) => return Err(reason),
-            Received::Message(_) | Received::Nothing => {}
-            Received::End => return Err(TrialError::process(process.exit_report())),
+            ReceiveOutcome::Message(Message::Failed(reason)) => return Err(reason),
+            ReceiveOutcome::Message(_) | ReceiveOutcome::Nothing => {}
+            ReceiveOutcome::End => return Err(TrialError::process_error(process.exit_report())),
         }
     }
 }
 
-fn record(recipe: &Recipe, levels: &Levels, answer: &Result<ImageAnswers, TrialError>) -> Answers {
+fn answers_record(
+    recipe: &Recipe,
+    levels: &Levels,
+    answer: &Result<ImageAnswers, TrialError>,
+) -> Answers {
     let told = answer.as_ref().ok();
     Answers {
         image: recipe.key.clone(),
@@ -201,7 +196,7 @@ fn record(recipe: &Recipe, levels: &Levels, answer: &Result<ImageAnswers, TrialE
         levels: levels.clone(),
         work: told.map(|told| told.work.clone()).unwrap_or_default(),
         operations: told.map_or(0, |told| told.operations.len() as u64),
-        statements: told.map_or(0, ImageAnswers::answers),
+        statements: told.map_or(0, ImageAnswers::count_answers),
         digest: told.map(|told| format!("{:016x}", told.digest())),
         failed: answer.as_ref().err().map(ToString::to_string),
         difference: None,

@@ -1,6 +1,6 @@
-//! The target `folder`: files on a disk, read and written by threads with as many requests in flight as
-//! their depth says, without any engine. By itself the page cache is left out (`O_DIRECT`), so that it is
-//! the disk that answers.
+//! The target `folder`: files on a disk without any engine. Threads read and write them with as
+//! many requests in flight as the depth says. The default bypasses the page cache (`O_DIRECT`), so
+//! that the disk answers.
 
 mod audit;
 mod blocks;
@@ -22,7 +22,7 @@ mod writings;
 mod tests;
 
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use bakeoff_devices::limit::ClientLoad;
 use bakeoff_experiment::{Cpus, CutBy, EngineState, Factor, WorkloadNames};
@@ -33,8 +33,8 @@ use self::medium::{DataMedium, IN_MEMORY};
 use self::open::OpenDataFiles;
 use self::resolved::ResolvedFolder;
 use super::{
-    DataSize, GroupLimit, GroupSetup, PreparedTarget, RunningTarget, Setup, Target, TargetHome,
-    Unsynced, WantedLevels, WorkloadDescription,
+    DataSize, GroupLimit, GroupSetup, PreparedTarget, RunningTarget, Setup, Subject, Target,
+    TargetHome, UnsyncedData, WantedLevels, WorkloadDescription,
 };
 use crate::TrialError;
 use crate::machine::available_memory;
@@ -43,21 +43,17 @@ use crate::place::device::RawDevice;
 use crate::place::images::Recipe;
 use crate::refusal::Refusal;
 
-/// Its workload.
 const WORKLOAD: &str = "fileio";
-/// What its clients do.
 static OPERATIONS: [Name; 2] = [Name::Borrowed("read"), Name::Borrowed("write")];
-/// The group of the processes that use the files, and have the page cache that these fill.
+/// The group whose memory holds the page cache of the files.
 const GROUP: &str = "files";
 
-/// Bytes that a trial's process takes beside its pool of random bytes and its buffers, with room.
+/// Memory of a trial's process besides its random pool and buffers, with room to spare.
 const OWN_MEMORY: u64 = 8 << 20;
 
-/// What is said of writes that nothing brings out of the page cache.
 const KEPT: &str = "page cache: no write is synced, so that writes show the speed of memory as long as it has room \
                     for them; to measure the disk, take `sync` fdatasync:1 or `access` direct";
 
-/// The target.
 pub struct FolderTarget;
 
 impl Target for FolderTarget {
@@ -81,7 +77,7 @@ impl Target for FolderTarget {
             factors: own.into_iter().chain(levels::ALL.map(Factor::Declared)).collect(),
             reads_back: false,
             takes_rows: Vec::new(),
-            // Each disk promises that what a sync covered is there after a power cut.
+            // After a power cut, every disk has to keep what a sync covered.
             cut_by: Ok(CutBy {
                 workload: WORKLOAD.into(),
                 promise: [Factor::DISK, Factor::Declared(&levels::SYNC)],
@@ -90,11 +86,12 @@ impl Target for FolderTarget {
         }]
     }
 
-    fn about(&self, workload: &str) -> Option<WorkloadDescription> {
+    fn describe_workload(&self, workload: &str) -> Option<WorkloadDescription> {
         (workload == WORKLOAD).then(|| WorkloadDescription {
             summary: "reads and writes blocks of files, at random or in order, without any engine"
                 .into(),
             operations: OPERATIONS.to_vec(),
+            rows: None,
             figure_of_merit: FigureOfMerit::Operations,
             counts: OperationCounts { rows: false, bytes: true },
             scales: Vec::new(),
@@ -113,7 +110,7 @@ impl Target for FolderTarget {
         let noun = if resolved.shape.files == 1 { "file" } else { "files" };
         Ok(Setup {
             target: self.name(),
-            subject: serde_json::to_value(resolved).expect("it is plain data"),
+            subject: Arc::new(resolved),
             recipe: Recipe {
                 key: format!("{WORKLOAD} size={size} files={files} data={data}"),
                 about: format!("{WORKLOAD} {size} into {files} {noun}"),
@@ -130,89 +127,88 @@ impl Target for FolderTarget {
         })
     }
 
-    fn size(&self, subject: &Value) -> Option<DataSize> {
-        let bytes = resolved(subject).ok()?.shape.bytes();
+    fn read_subject(&self, json: &Value) -> Result<Box<dyn Subject>, TrialError> {
+        let wrong = |error| TrialError::process_error(format!("no subject: {error}"));
+        Ok(Box::new(serde_json::from_value::<ResolvedFolder>(json.clone()).map_err(wrong)?))
+    }
+}
+
+impl Subject for ResolvedFolder {
+    fn to_json(&self) -> Value {
+        serde_json::to_value(self).expect("it is plain data")
+    }
+
+    fn size(&self) -> Option<DataSize> {
+        let bytes = self.shape.total_bytes();
         Some(DataSize { rows: bytes, aged: 0, disk: bytes })
     }
 
-    fn least_memory(&self, subject: &Value, _: &str, clients: usize) -> Option<u64> {
-        let resolved = resolved(subject).ok()?;
-        let buffers = (clients * resolved.depth * resolved.block) as u64;
+    fn least_memory(&self, _: &str, clients: usize) -> Option<u64> {
+        let buffers = (clients * self.depth * self.block) as u64;
         // A limit is a whole number of MiB.
         Some((content::POOL as u64 + buffers + OWN_MEMORY).next_multiple_of(1 << 20))
     }
 
-    fn leaves_files(&self, subject: &Value) -> bool {
-        resolved(subject).is_ok_and(|it| it.direct && it.pattern.reads == 100)
+    fn leaves_files(&self) -> bool {
+        self.direct && self.pattern.reads == 100
     }
 
-    fn fits_device(&self, subject: &Value, device: &RawDevice) -> Result<(), String> {
-        resolved(subject).map_err(|error| error.to_string())?.fits(device)
+    fn fits_device(&self, device: &RawDevice) -> Result<(), String> {
+        self.check_device(device)
     }
 
-    fn fits_folder(&self, _: &Value, folder: &Path) -> Result<(), String> {
-        // Where it can't be asked, that is told when the files are made.
+    fn fits_folder(&self, folder: &Path) -> Result<(), String> {
+        // If it can't be asked here, the refusal comes when the files are made.
         match medium::is_folder_in_memory(folder) {
             Ok(true) => Err(IN_MEMORY.into()),
             Ok(false) | Err(_) => Ok(()),
         }
     }
 
-    fn device_load(&self, subject: &Value, clients: usize) -> Option<ClientLoad> {
-        let ResolvedFolder { shape, block, depth, pattern, .. } = resolved(subject).ok()?;
+    fn device_load(&self, clients: usize) -> Option<ClientLoad> {
+        let Self { shape, block, depth, pattern, .. } = *self;
         Some(ClientLoad {
             clients: clients as u64,
             depth: depth as u64,
             reads: pattern.reads,
             in_order: pattern.in_order,
             block: block as u64,
-            span: shape.bytes(),
+            span: shape.total_bytes(),
         })
     }
 
-    fn unsynced(&self, subject: &Value, clients: usize) -> Option<Unsynced> {
-        resolved(subject).ok()?.unsynced(clients)
+    fn unsynced_writes(&self, clients: usize) -> Option<UnsyncedData> {
+        self.unsynced_writes(clients)
     }
 
-    fn remark(
-        &self,
-        subject: &Value,
-        memory_bytes: Option<u64>,
-        state: EngineState,
-    ) -> Option<String> {
-        let ResolvedFolder { shape, pattern, rule, .. } =
-            resolved(subject).ok().filter(|it| !it.direct)?;
+    fn plan_remark(&self, memory_bytes: Option<u64>, state: EngineState) -> Option<String> {
+        let Self { shape, pattern, rule, .. } = Some(self).filter(|it| !it.direct)?;
         let there = memory_bytes.or_else(free_memory).filter(|_| pattern.reads > 0);
         let is_limit = memory_bytes.is_some();
-        let read = there.map(|there| in_page_cache(shape.bytes(), there, is_limit, state));
-        let is_kept = pattern.reads < 100 && rule == levels::SyncRule::Never;
+        let read = there.map(|there| in_page_cache(shape.total_bytes(), there, is_limit, state));
+        let is_kept = pattern.reads < 100 && *rule == levels::SyncRule::Never;
         let lines: Vec<String> = read.into_iter().chain(is_kept.then(|| KEPT.to_owned())).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
-    fn prepare(&self, subject: &Value) -> Result<Box<dyn PreparedTarget>, TrialError> {
-        let wrong = |error| TrialError::process(format!("no subject: {error}"));
-        Ok(Box::new(resolved(subject).map_err(wrong)?))
+    fn prepare(&self) -> Result<Box<dyn PreparedTarget>, TrialError> {
+        Ok(Box::new(*self))
     }
 }
 
-fn resolved(subject: &Value) -> Result<ResolvedFolder, serde_json::Error> {
-    serde_json::from_value(subject.clone())
-}
-
-/// Bytes of memory that were free when it was first asked, so that all lines of a plan have one figure.
+/// The free memory in bytes when first asked, so that all lines of a plan show one figure.
 fn free_memory() -> Option<u64> {
     static FREE: OnceLock<Option<u64>> = OnceLock::new();
     *FREE.get_or_init(|| available_memory().ok())
 }
 
-/// How much of files the page cache can hold, and what follows; `there` is the memory that is free, or its
-/// limit. In the state `cold` it is empty at the start.
+/// How much of the files fits into the page cache, and what follows. `there` is free memory, or its
+/// limit. `cold` starts with an empty cache.
 fn in_page_cache(files: u64, there: u64, is_limit: bool, state: EngineState) -> String {
     let mb = |bytes: u64| bytes / 1_000_000;
     let memory = match is_limit {
         true => format!("{} MB of memory at most", mb(there)),
-        // It changes all the time, so that more digits would say nothing.
+        // It changes all the time: more digits would say nothing.
         false => format!("{:.1} GB of memory free", there as f64 / 1e9),
     };
     let share = 100 * there.min(files) / files;
@@ -238,22 +234,21 @@ impl PreparedTarget for ResolvedFolder {
         place: &TargetPlace,
         loaded: &mut dyn FnMut(u64, u64),
     ) -> Result<(), TrialError> {
-        let failed = |error| TrialError::place("its files can't be written", error);
-        // What is loaded is counted in MiB.
+        let failed = |error| TrialError::place_error("its files can't be written", error);
+        // Loaded data are counted in MiB.
         self.shape
             .make(&DataMedium::from_place(place)?, &mut |bytes| loaded(bytes >> 20, bytes))
             .map_err(failed)
     }
 
     fn open<'a>(&'a self, place: &TargetPlace) -> Result<Box<dyn RunningTarget + 'a>, TrialError> {
-        place.join(GROUP)?;
+        place.join_group(GROUP)?;
         Ok(Box::new(OpenDataFiles::new(*self, DataMedium::from_place(place)?)?))
     }
 
-    /// The writes that were durable.
-    fn acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {
+    fn count_acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {
         let blocks_each = self.shape.each / self.block as u64;
         let file = |block: u64| (block / blocks_each) as usize;
-        claims::BlockClaims::read(claims, off_at_ns, file).durable()
+        claims::BlockClaims::from_records(claims, off_at_ns, file).count_durable()
     }
 }

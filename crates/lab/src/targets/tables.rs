@@ -1,5 +1,5 @@
-//! The target `tables`: a workload's clients on an engine's sessions, or as visitors of a web server that
-//! makes a workload's pages.
+//! The target `tables`: a workload's clients on an engine's sessions, or visitors of a web server
+//! that makes the workload's pages.
 
 mod external;
 mod fill;
@@ -11,7 +11,7 @@ mod resolved;
 pub mod rows;
 mod served;
 mod server;
-mod written;
+mod statement_totals;
 
 #[cfg(test)]
 mod tests;
@@ -21,6 +21,7 @@ use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
 
+use bakeoff_application::Application;
 use bakeoff_engines::urls::Secret;
 use bakeoff_engines::{DatabaseClaim, Engine, EngineHome, OpenTerms, find_among};
 use bakeoff_experiment::{Cell, CutBy, EngineState, Factor, WorkloadNames};
@@ -29,84 +30,58 @@ use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_workloads::{TextSource, Workload, WorkloadParameters};
 use serde_json::Value;
 
+pub use self::fill::fill_database;
 use self::kinds::Kinds;
 use self::open::OpenDatabase;
 use self::ready::Ready;
-use self::resolved::{ResolvedTables, factors, terms};
+use self::resolved::{ResolvedTables, open_terms, workload_factors};
 use self::served::ServedSite;
-use self::server::{PageServer, WithPhp};
+use self::server::{PageServer, PhpDatabase};
 use super::{
-    DataSize, MostClients, PreparedTarget, RunningTarget, Setup, Target, WantedLevels,
+    DataSize, MostClients, PreparedTarget, RunningTarget, Setup, Subject, Target, WantedLevels,
     WorkloadDescription,
 };
 use crate::TrialError;
-use crate::answers::{AnswersRequest, ImageAnswers, listen};
+use crate::answers::{AnswersRequest, ImageAnswers, collect_answers};
 use crate::options;
 use crate::place::TargetPlace;
 use crate::process::MessageOutput;
 use crate::refusal::Refusal;
 
-/// Its name.
 const TARGET: &str = "tables";
 
-/// The most clients of an engine that stores nothing.
 const TURNS: MostClients = MostClients {
     number: 65_536,
     why: "they take turns on a thread a processor, and more would measure the memory that they are in",
 };
 
-/// Bytes on a disk for each byte of a row: indexes, what pages leave free, a log.
+/// Bytes on disk per byte of rows: indexes, free space in pages, a log.
 const PER_ROW_BYTE: u64 = 3;
-/// Bytes of an empty database: of a library, and of a server's data folder with its logs.
+/// The size of an empty database of a library; the next one is that of a server with its logs.
 const EMBEDDED_BYTES: u64 = 1 << 20;
 const SERVER_BYTES: u64 = 150 << 20;
 
-/// The target, with the engines and workloads that it knows.
 pub struct TablesTarget {
     engines: Vec<&'static dyn Engine>,
     workloads: Vec<&'static dyn Workload>,
 }
 
 impl TablesTarget {
-    /// Of these engines and workloads.
     pub fn new(engines: Vec<&'static dyn Engine>, workloads: Vec<&'static dyn Workload>) -> Self {
         Self { engines, workloads }
     }
 
-    fn workload(&self, name: &str) -> Result<&'static dyn Workload, TrialError> {
+    fn find_workload(&self, name: &str) -> Result<&'static dyn Workload, TrialError> {
         let found = self.workloads.iter().copied().find(|workload| workload.name() == name);
         found.ok_or_else(|| TrialError::User(format!("there is no workload {name}")))
     }
-
-    /// The subject as it was resolved, with its engine.
-    fn parts(&self, subject: &Value) -> Result<(ResolvedTables, &'static dyn Engine), TrialError> {
-        let wrong = |error| TrialError::process(format!("no subject: {error}"));
-        let resolved: ResolvedTables = serde_json::from_value(subject.clone()).map_err(wrong)?;
-        // A database that somebody else runs is known by its name once its URL was found.
-        let named = resolved.url.as_ref().map_or(&*resolved.engine, Secret::reveal);
-        let engine = find_among(&self.engines, named)
-            .map_err(|_| TrialError::User(format!("there is no engine {}", resolved.engine)))?;
-        Ok((resolved, engine))
-    }
 }
 
-/// Whether nginx and php-fpm can serve pages over an engine on this machine.
-///
-/// # Errors
-/// What is missing or too old, and what brings it.
-pub fn serves_with_php(engine: &dyn Engine) -> Result<(), String> {
-    served::ready(PageServer::Php, engine).map_err(|problems| problems.join("; "))
-}
-
-/// Whether nginx and php-fpm can serve pages over any of these engines on this machine: over which, and what
-/// keeps them from the others.
-///
-/// # Errors
-/// What is missing or too old, and what brings it, where they can serve none.
+/// Returns the engines that PHP can serve, and why it can't serve the others.
 pub fn try_php(engines: impl Iterator<Item = &'static dyn Engine>) -> Result<String, String> {
     let (mut reached, mut problems) = (Vec::new(), BTreeSet::new());
-    for engine in engines.filter(|engine| WithPhp::from_engine(*engine).is_some()) {
-        match served::ready(PageServer::Php, engine) {
+    for engine in engines.filter(|engine| PhpDatabase::from_engine(*engine).is_some()) {
+        match served::check_ready(PageServer::Php, engine) {
             Ok(()) => reached.push(engine.about().name),
             Err(missing) => problems.extend(missing),
         }
@@ -120,7 +95,7 @@ pub fn try_php(engines: impl Iterator<Item = &'static dyn Engine>) -> Result<Str
     }
 }
 
-/// Whether a cell's clients are visitors of a web server, so that none of them is in the engine's process.
+/// Whether clients visit a web server: then no client is in the engine's process.
 pub fn is_served(cell: &Cell) -> bool {
     PageServer::from_cell(cell) != PageServer::None
 }
@@ -132,21 +107,21 @@ impl Target for TablesTarget {
 
     fn workloads(&self) -> Vec<WorkloadNames> {
         let audited = self.workloads.iter().find(|workload| workload.is_audited());
-        let cut_by = audited.map(|workload| CutBy::engines(workload.name()));
+        let cut_by = audited.map(|workload| CutBy::under_engines(workload.name()));
         let none = "none of its workloads can be audited after a power cut";
         let names = |workload: &&'static dyn Workload| WorkloadNames {
             name: workload.name().into(),
             scales: workload.scales().iter().map(|scale| scale.name.clone().into()).collect(),
             operations: workload.operations().into_iter().map(Into::into).collect(),
-            factors: factors(*workload),
+            factors: workload_factors(*workload),
             reads_back: workload.reads_back(),
             takes_rows: {
                 let scales = workload.scales().iter();
                 scales.filter_map(|scale| workload.rows_from_file(&scale.name)).collect()
             },
-            // The power of an engine is cut under clients that can say what they were promised.
+            // Only workloads that can audit themselves can have a power cut.
             cut_by: if workload.is_audited() {
-                Ok(CutBy::engines(workload.name()))
+                Ok(CutBy::under_engines(workload.name()))
             } else {
                 cut_by.clone().ok_or_else(|| none.into())
             },
@@ -154,51 +129,86 @@ impl Target for TablesTarget {
         self.workloads.iter().map(names).collect()
     }
 
-    fn about(&self, workload: &str) -> Option<WorkloadDescription> {
-        let workload = self.workload(workload).ok()?;
+    fn describe_workload(&self, workload: &str) -> Option<WorkloadDescription> {
+        let workload = self.find_workload(workload).ok()?;
         let scales = workload.scales().iter();
         Some(WorkloadDescription {
             summary: workload.summary().into(),
             operations: workload.operations(),
             figure_of_merit: workload.figure_of_merit(),
             counts: workload.counts(),
+            rows: workload.describe_rows(),
             scales: scales.map(|it| (it.name.clone(), it.summary.clone().into())).collect(),
         })
     }
 
     fn resolve(&self, wanted: &WantedLevels<'_>) -> Result<Setup, Refusal> {
         let WantedLevels { cell, workload, .. } = *wanted;
-        let engine = options::engine(&self.engines, cell)?;
+        let engine = options::find_engine(&self.engines, cell)?;
         if engine.home() == EngineHome::External {
-            external::check(cell)?;
+            external::check_external(cell)?;
         }
-        let durability = resolved::durability(engine, cell)?;
+        let durability = resolved::cell_durability(engine, cell)?;
         let of = [Factor::ENGINE, Factor::DURABILITY];
         let none = |error: TrialError| Refusal::from_cell(cell, &of, error.to_string());
-        let workload = self.workload(workload).map_err(none)?;
+        let workload = self.find_workload(workload).map_err(none)?;
         let resolved = ResolvedTables::from_wanted(wanted, engine, workload, durability)?;
-        Ok(resolved.setup(cell, engine, workload))
+        Ok(resolved.into_setup(cell, engine, workload))
     }
 
-    fn size(&self, subject: &Value) -> Option<DataSize> {
-        let (resolved, engine) = self.parts(subject).ok()?;
-        let workload = self.workload(&resolved.workload).ok()?;
+    fn read_subject(&self, json: &Value) -> Result<Box<dyn Subject>, TrialError> {
+        let wrong = |error| TrialError::process_error(format!("no subject: {error}"));
+        let resolved: ResolvedTables = serde_json::from_value(json.clone()).map_err(wrong)?;
+        // An external database is named by its resolved URL.
+        let named = resolved.url.as_ref().map_or(&*resolved.engine, Secret::reveal);
+        let engine = find_among(&self.engines, named)
+            .map_err(|_| TrialError::User(format!("there is no engine {}", resolved.engine)))?;
+        let workload = match &resolved.definition {
+            Some(definition) => define_workload(definition)?,
+            None => self.find_workload(&resolved.workload)?,
+        };
+        Ok(Box::new(TablesSubject { resolved, engine, workload }))
+    }
+}
+
+/// A process has one subject, so that its workload lives as long.
+fn define_workload(definition: &Value) -> Result<&'static dyn Workload, TrialError> {
+    let application = Application::from_definition(definition);
+    let application = application.map_err(|error| TrialError::User(error.to_string()))?;
+    Ok(Box::leak(Box::new(application)))
+}
+
+/// A trial's levels, with the engine and the workload that they name.
+#[derive(Clone)]
+struct TablesSubject {
+    resolved: ResolvedTables,
+    engine: &'static dyn Engine,
+    workload: &'static dyn Workload,
+}
+
+impl Subject for TablesSubject {
+    fn to_json(&self) -> Value {
+        serde_json::to_value(&self.resolved).expect("it is plain data")
+    }
+
+    fn size(&self) -> Option<DataSize> {
+        let Self { resolved, engine, workload } = self;
         let rows = match (&resolved.rows, workload.rows_from_file(&resolved.scale)) {
             (Some(file), Some(count)) => file.bytes_of(count),
-            _ => workload.size(&resolved.scale, &resolved.levels),
+            _ => workload.estimate_size(&resolved.scale, &resolved.levels),
         };
         let empty = match engine.home() {
             EngineHome::Process => EMBEDDED_BYTES,
             EngineHome::Server => SERVER_BYTES,
             EngineHome::External => 0,
         };
-        // What a row was before takes as much room again.
-        let aged = (rows as f64 * workload.age(&resolved.levels)) as u64;
+        // Old versions of rows take as much room again.
+        let aged = (rows as f64 * workload.find_age(&resolved.levels)) as u64;
         Some(DataSize { rows, aged, disk: empty + PER_ROW_BYTE * (rows + aged) })
     }
 
-    fn most_clients(&self, subject: &Value) -> MostClients {
-        let Ok((resolved, engine)) = self.parts(subject) else { return MostClients::THREADS };
+    fn most_clients(&self) -> MostClients {
+        let Self { resolved, engine, .. } = self;
         match resolved.server.most_clients() {
             Some(most) => most,
             None if !engine.about().stores => TURNS,
@@ -206,22 +216,22 @@ impl Target for TablesTarget {
         }
     }
 
-    /// With settings of the user's own, what an engine needs isn't known; nor where PHP is in the group, too.
-    fn least_memory(&self, subject: &Value, group: &str, clients: usize) -> Option<u64> {
-        let (resolved, engine) = self.parts(subject).ok()?;
+    /// Unknown with settings of the user's own, and where PHP is in the group, too.
+    fn least_memory(&self, group: &str, clients: usize) -> Option<u64> {
+        let Self { resolved, engine, .. } = self;
         let with_php = resolved.server == PageServer::Php && engine.home() == EngineHome::Process;
         let known = group == DATABASE_GROUP && resolved.settings.is_empty() && !with_php;
-        let rows = self.size(subject).map_or(0, |size| size.rows);
-        let entries = self.workload(&resolved.workload).map_or(0, |it| it.entries(&resolved.scale));
+        let rows = self.size().map_or(0, |size| size.rows);
+        let entries = self.workload.estimate_entries(&resolved.scale);
         let least = known.then(|| engine.least_memory(rows, entries)).flatten()?;
-        Some(least.bytes(resolved.server.sessions(clients)))
+        Some(least.bytes_for_clients(resolved.server.sessions(clients)))
     }
 
-    fn cache(&self, subject: &Value, memory_bytes: Option<u64>) -> Option<AppliedSetting> {
-        let (resolved, engine) = self.parts(subject).ok()?;
+    fn cache_setting(&self, memory_bytes: Option<u64>) -> Option<AppliedSetting> {
+        let Self { resolved, engine, .. } = self;
         let terms = OpenTerms {
             memory_bytes,
-            settings: resolved.settings,
+            settings: resolved.settings.clone(),
             ..OpenTerms::new(resolved.durability)
         };
         let cache = engine.cache(&terms)?;
@@ -237,28 +247,27 @@ impl Target for TablesTarget {
         })
     }
 
-    /// What serves the pages and is not there: a run would not begin. And rows that an engine alone can't keep in
-    /// memory though there is no limit.
-    fn remark(&self, subject: &Value, memory_bytes: Option<u64>, _: EngineState) -> Option<String> {
-        let (resolved, engine) = self.parts(subject).ok()?;
-        let rows = self.size(subject).map_or(0, |size| size.rows);
+    /// Names a missing program that would serve the pages: the run would not begin. Also warns of
+    /// rows that the engine alone can't keep in memory though memory isn't limited.
+    fn plan_remark(&self, memory_bytes: Option<u64>, _: EngineState) -> Option<String> {
+        let Self { resolved, engine, .. } = self;
+        let rows = self.size().map_or(0, |size| size.rows);
         let outgrown = match memory_bytes {
-            None => resolved.outgrows(engine, rows),
+            None => resolved.cache_overflow(*engine, rows),
             Some(_) => None,
         };
         let remarks: Vec<String> =
-            served::lacks(resolved.server).into_iter().chain(outgrown).collect();
+            served::find_missing(resolved.server).into_iter().chain(outgrown).collect();
         (!remarks.is_empty()).then(|| remarks.join("\n"))
     }
 
-    fn prepare(&self, subject: &Value) -> Result<Box<dyn PreparedTarget>, TrialError> {
-        let (resolved, engine) = self.parts(subject)?;
-        let workload = self.workload(&resolved.workload)?;
+    fn prepare(&self) -> Result<Box<dyn PreparedTarget>, TrialError> {
+        let Self { resolved, engine, workload } = self.clone();
         let text = match &resolved.text {
             Some(path) => {
                 TextSource::from_file(path).map_err(|error| TrialError::User(error.to_string()))?
             }
-            None => TextSource::generated(resolved.seed),
+            None => TextSource::generate(resolved.seed),
         };
         let prepared = workload.prepare(&WorkloadParameters {
             scale: &resolved.scale,
@@ -267,7 +276,7 @@ impl Target for TablesTarget {
             rows: resolved.rows.clone(),
             levels: resolved.levels.clone(),
         });
-        let writing = written::writing(prepared.statements());
+        let writing = statement_totals::writing_statements(prepared.statements());
         let kinds =
             Kinds::from_operations(workload.operations(), |number| prepared.has_operation(number));
         let none =
@@ -276,36 +285,32 @@ impl Target for TablesTarget {
         Ok(Box::new(Ready { engine, prepared, kinds, writing, resolved }))
     }
 
-    fn ready(&self, subject: &Value, reuse: bool) -> Result<(), Vec<String>> {
-        let (resolved, engine) = self.parts(subject).map_err(|error| vec![error.to_string()])?;
+    fn check_ready(&self, reuse: bool) -> Result<(), Vec<String>> {
+        let Self { resolved, engine, .. } = self;
         let problems = [
-            engine.ready(&resolved.settings, reuse).err(),
-            served::ready(resolved.server, engine).err(),
+            engine.check_ready(&resolved.settings, reuse).err(),
+            served::check_ready(resolved.server, *engine).err(),
         ];
         let problems: Vec<String> = problems.into_iter().flatten().flatten().collect();
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
-    /// Nothing can be read back from an engine that stores nothing, and of somebody else's database
-    /// there is no image.
-    fn can_be_asked(&self, subject: &Value) -> bool {
-        let can =
-            |engine: &dyn Engine| engine.about().stores && engine.home() != EngineHome::External;
-        self.parts(subject).is_ok_and(|(_, engine)| can(engine))
+    /// An engine that stores nothing can't be read, and an external database has no image.
+    fn can_be_asked(&self) -> bool {
+        self.engine.about().stores && self.engine.home() != EngineHome::External
     }
 
-    fn is_log(&self, subject: &Value, file: &Path) -> bool {
-        self.parts(subject).is_ok_and(|(_, engine)| engine.is_log(file))
+    fn is_log(&self, file: &Path) -> bool {
+        self.engine.is_log(file)
     }
 
-    fn claim(&self, subject: &Value) -> Result<DatabaseClaim, TrialError> {
-        let (_, engine) = self.parts(subject)?;
-        engine.claim().map_err(|error| TrialError::Engine(error.to_string()))
+    fn claim(&self) -> Result<DatabaseClaim, TrialError> {
+        self.engine.claim().map_err(|error| TrialError::Engine(error.to_string()))
     }
 
-    fn settings(&self, subject: &Value, place: &TargetPlace) -> Vec<AppliedSetting> {
-        let Ok((resolved, engine)) = self.parts(subject) else { return Vec::new() };
-        let terms = terms(&resolved, place);
+    fn settings(&self, place: &TargetPlace) -> Vec<AppliedSetting> {
+        let Self { resolved, engine, .. } = self;
+        let terms = open_terms(resolved, place);
         let noted = |setting: bakeoff_engines::Setting| AppliedSetting {
             name: setting.name,
             value: setting.value,
@@ -314,14 +319,14 @@ impl Target for TablesTarget {
         let held = engine.settings(&terms).into_iter();
         let held = held.filter(|setting| resolved.server.keeps(&setting.name));
         let mut settings: Vec<AppliedSetting> = held.map(noted).collect();
-        // What is asked of somebody else's database is no setting of its server's.
+        // The external database is not asked for its settings.
         for (name, value) in terms.settings {
             if !settings.iter().any(|setting| setting.name == name) {
                 settings.push(AppliedSetting { name, value, reason: None });
             }
         }
-        settings.extend(resolved.server.settings(engine));
-        settings.extend(served::installed(resolved.server, engine));
+        settings.extend(resolved.server.settings(*engine));
+        settings.extend(served::installed_versions(resolved.server, *engine));
         settings
     }
 }
@@ -332,17 +337,17 @@ impl PreparedTarget for Ready {
         place: &TargetPlace,
         loaded: &mut dyn FnMut(u64, u64),
     ) -> Result<(), TrialError> {
-        // Nothing need be durable before the drain.
-        let level = self.engine.loads_at().unwrap_or_else(|| self.loosest());
-        let database = self.database(place, level)?;
-        fill::fill(&*self.prepared, &*database, loaded)
+        // Data need not be durable before the drain.
+        let level = self.engine.loads_at().unwrap_or_else(|| self.weakest_level());
+        let database = self.open_database(place, level)?;
+        fill::fill_database(&*self.prepared, &*database, loaded)
     }
 
     fn open<'a>(&'a self, place: &TargetPlace) -> Result<Box<dyn RunningTarget + 'a>, TrialError> {
         if self.resolved.server != PageServer::None {
             return Ok(Box::new(ServedSite::open(self, place)?));
         }
-        let database = self.database(place, self.resolved.durability)?;
+        let database = self.open_database(place, self.resolved.durability)?;
         Ok(Box::new(OpenDatabase::new(self, database)))
     }
 
@@ -352,10 +357,10 @@ impl PreparedTarget for Ready {
         input: &mut dyn BufRead,
         output: &MessageOutput<'_>,
     ) -> Result<(), TrialError> {
-        served::serve(self, place, input, output)
+        served::serve_pages(self, place, input, output)
     }
 
-    fn answers(&self, place: &TargetPlace, seed: u64) -> Result<ImageAnswers, TrialError> {
+    fn collect_answers(&self, place: &TargetPlace, seed: u64) -> Result<ImageAnswers, TrialError> {
         let ResolvedTables { workload, scale, levels, .. } = &self.resolved;
         let levels = levels.iter().map(|(name, level)| format!(" {name}={level}"));
         let asked = AnswersRequest {
@@ -364,12 +369,14 @@ impl PreparedTarget for Ready {
             work: format!("{workload} {scale}{}", levels.collect::<String>()),
             seed,
         };
-        // What it answers is thrown away.
-        let database = self.database(place, self.loosest())?;
-        listen(asked, &*database).map_err(|error| TrialError::Engine(error.to_string()))
+        // The answers are collected, the database is thrown away.
+        let database = self.open_database(place, self.weakest_level())?;
+        Ok(collect_answers(asked, &*database)?)
     }
 
-    fn acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {
-        self.prepared.audited().map_or(0, |audited| audited.acknowledged(claims, off_at_ns))
+    fn count_acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {
+        self.prepared
+            .as_audited()
+            .map_or(0, |audited| audited.count_acknowledged(claims, off_at_ns))
     }
 }

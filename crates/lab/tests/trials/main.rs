@@ -5,21 +5,20 @@
 //!
 //! This program is also what the lab starts: for a trial's process, which knows the engines made
 //! for these tests, and for a disk. So it is its own harness: `cargo test -p bakeoff-lab --test
-//! trials [NAME…]` runs the tests whose names contain one of these.
+//! trials [NAME]` runs the tests whose names contain that.
 
-mod bad_input;
 mod costs;
-mod embedded;
+mod cuts;
 mod every;
-mod lying;
-mod rows;
-mod servers;
 mod stage;
 mod store;
-mod stores;
+mod torn;
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
+use bakeoff_application::{Application, ApplicationFiles, EXAMPLES};
 use bakeoff_devices::models::Models;
 use bakeoff_disk::daemon;
 use bakeoff_engines::Engine;
@@ -27,11 +26,29 @@ use bakeoff_lab::Registry;
 use bakeoff_testkit::{Test, needs};
 use bakeoff_workloads::Workload;
 
-/// The engines that a trial's process knows beside those that are built in.
-fn engines() -> Vec<&'static dyn Engine> {
+/// What is built in, and the engines of these tests.
+fn registry() -> Registry {
     let stores = store::ALL.iter().map(|store| store as &dyn Engine);
-    stores.chain(lying::ALL.iter().map(|liar| liar as &dyn Engine)).collect()
+    let registry = Registry::standard().with_workloads([&*SHOP as &dyn Workload]);
+    registry.with_engines(stores.chain([&torn::TornPages as &dyn Engine]))
 }
+
+/// The example of `bakeoff new` with few rows, whose customers do nothing but buy.
+static SHOP: LazyLock<Application> = LazyLock::new(|| {
+    let texts = EXAMPLES[0].files.iter().filter(|(name, _)| *name != "README.md");
+    let mut texts: BTreeMap<String, String> =
+        texts.map(|(name, text)| ((*name).into(), (*text).into())).collect();
+    let (rows, _) = texts["workload.toml"].split_once("[mix.shop]").expect("it has a mix");
+    let rows = rows.replace("1000 * :scale", "20");
+    texts.insert("workload.toml".into(), format!("{rows}[mix.shop]\nbuy = 1\n"));
+    let files = ApplicationFiles {
+        name: "shop".into(),
+        texts,
+        weights: BTreeMap::new(),
+        shown: "shop".into(),
+    };
+    Application::new(files).expect("the example is whole")
+});
 
 /// Those that `make test-slow` alone runs, and those that `make soak` does.
 const SLOW: &[&str] = &[
@@ -46,6 +63,7 @@ const SLOW: &[&str] = &[
     "embedded_engines_keep_strict_twice",
     "postgres_with_whole_pages_survives",
     "a_sound_store_survives_by_posix",
+    "a_shop_on_a_sound_store_survives",
     "embedded_engines_keep_strict_at_every_moment",
     "every_planted_fault_is_found_at_every_moment",
     "every_planted_fault_is_found_at_every_moment_soak",
@@ -58,41 +76,32 @@ const AT_ONCE: usize = 4;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (mut input, mut output) = (std::io::stdin().lock(), std::io::stdout());
     match arguments.first().map(String::as_str) {
         Some("trial") => {
-            let (mut input, mut output) = (std::io::stdin().lock(), std::io::stdout());
-            let registry = Registry::standard()
-                .with_engines(engines())
-                .with_workloads([&rows::HalfWay as &dyn Workload]);
-            bakeoff_lab::child(&registry, &mut input, &mut output);
+            bakeoff_lab::run_child(&registry(), &mut input, &mut output);
             ExitCode::SUCCESS
         }
-        Some("disk-daemon") => mount(),
-        _ => run(&arguments),
-    }
-}
-
-/// Serves a disk as `bakeoff disk-daemon` does.
-fn mount() -> ExitCode {
-    let (mut input, mut output) = (std::io::stdin().lock(), std::io::stdout());
-    match daemon::launched(&Models::standard(), &mut input, &mut output) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
+        Some("disk-daemon") => {
+            match daemon::run_launched(&Models::standard(), &mut input, &mut output) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => {
+                    eprintln!("error: {error}");
+                    ExitCode::FAILURE
+                }
+            }
         }
+        _ => run(&arguments),
     }
 }
 
 fn run(arguments: &[String]) -> ExitCode {
     // The longest first, so that none is left alone at the end.
-    let cuts =
-        [servers::TESTS, embedded::TESTS, stores::TESTS, every::TESTS, bad_input::TESTS].concat();
-    let others = [costs::TESTS, rows::TESTS].concat();
-    let all = [&cuts[..], &others].concat();
+    let cuts = [cuts::TESTS, every::TESTS].concat();
+    let all = [&cuts[..], costs::TESTS].concat();
     for slow in SLOW {
         assert!(all.iter().any(|(name, _)| name == slow), "there is no test {slow}");
     }
     let cuts = needs(daemon::can_mount()).map(|()| cuts).unwrap_or_default();
-    bakeoff_testkit::run(&[cuts, others].concat(), SLOW, AT_ONCE, arguments)
+    bakeoff_testkit::run(&[&cuts[..], costs::TESTS].concat(), SLOW, AT_ONCE, arguments)
 }

@@ -1,11 +1,12 @@
 //! A small store, and the same with one fault each.
 //!
 //! `base` holds everything as it was at some commit, `log` what came after; every few commits a new
-//! base takes the old one's place. Both are made of records: length, checksum, generation, changes.
+//! base takes the old one's place. Both are made of records: a length, and packed a generation and changes.
 //! A log's records count while they are whole and of their base's generation.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io::Read;
 use std::ops::{Bound, ControlFlow, Range};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -13,10 +14,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use bakeoff_engines::kv::{self, Visit};
+use bakeoff_engines::null::NullEngine;
 use bakeoff_engines::{
-    Database, Debt, DebtTurn, Durability, Engine, EngineDescription, EngineHome, Error, OpenTerms,
-    PaymentSignature, Promise, Result, Schema, Statement,
+    Database, Debt, DebtTurn, Durability, Engine, EngineDescription, Error, OpenTerms,
+    PaymentSignature, Promise, Result, Runs, Schema, Statement,
 };
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use serde::Serialize;
 
 /// A base is written every so many commits.
 const EVERY: u64 = 3;
@@ -28,8 +34,8 @@ static SIGNATURES: [PaymentSignature; 1] = [PaymentSignature::syncs("checkpoint"
 const HASTE: Duration = Duration::from_millis(20);
 /// After which bases a rare gap is open.
 const RARE: Range<u64> = 10..13;
-/// Bytes before a record's changes.
-const HEAD: usize = 20;
+/// Bytes before a record: its length.
+const HEAD: usize = 4;
 
 /// What is wrong with a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,19 +98,16 @@ impl Engine for Store {
 
     fn about(&self) -> EngineDescription {
         let promise = |durability| Promise::new(durability, "none: it has one way", "this file");
-        EngineDescription {
-            name: self.name,
-            summary: "a small store of the tests",
-            promises: Durability::ALL.map(promise),
-            home: EngineHome::Process,
-            stores: true,
-            rolls_back: true,
-            packages: &[],
-        }
+        let promises = Durability::ALL.map(promise);
+        EngineDescription { name: self.name, promises, stores: true, ..NullEngine.about() }
     }
 
     fn version(&self) -> String {
         "1".into()
+    }
+
+    fn statement_check(&self) -> Option<Runs> {
+        Some(kv::check_statement)
     }
 
     fn open(
@@ -125,11 +128,11 @@ impl Engine for Store {
         {
             return Err(damaged("the machine"));
         }
-        let names = kv::spaces(schema);
+        let names = kv::list_spaces(schema);
         let is_index = names.iter().map(|name| name.starts_with("index.")).collect();
         let mut files = Files::open(directory, self.fault, is_index)?;
         let state = RwLock::new(Arc::new(files.read()?));
-        kv::open(directory, Open { files: Mutex::new(files), state }, schema, statements)
+        kv::open_tables(directory, Open { files: Mutex::new(files), state }, schema, statements)
     }
 }
 
@@ -174,17 +177,17 @@ impl Files {
     /// Everything, as the base and the logs have it. Commits go on where the logs end.
     fn read(&mut self) -> Result<State> {
         let base = fs::read(self.folder.join("base"))?;
-        let (generation, changes, _) = record(&base).ok_or_else(|| damaged("the base"))?;
+        let (generation, changes, _) = decode(&base).ok_or_else(|| damaged("the base"))?;
         self.generation = generation;
         let mut state = State::new();
-        apply(&mut state, decode(changes)?);
+        apply(&mut state, changes);
         for (log, end) in &mut self.logs {
             let mut bytes = vec![0; log.metadata()?.len() as usize];
             log.read_exact_at(&mut bytes, 0)?;
             while let Some((_, changes, length)) =
-                record(&bytes[*end as usize..]).filter(|(of, ..)| *of == generation)
+                decode(&bytes[*end as usize..]).filter(|(of, ..)| *of == generation)
             {
-                apply(&mut state, decode(changes)?);
+                apply(&mut state, changes);
                 *end += length as u64;
             }
         }
@@ -235,8 +238,7 @@ impl Files {
     }
 
     fn append(&mut self, log: usize, changes: &Changes) -> Result<()> {
-        let bytes =
-            encode(self.generation, changes.iter().map(|(key, value)| (key, value.as_ref())));
+        let bytes = encode(self.generation, changes);
         let (file, end) = &self.logs[log];
         let at_first = self.fault == Fault::SyncBeforeWrite;
         if at_first {
@@ -253,7 +255,8 @@ impl Files {
     fn write_base(&mut self, state: &State) -> Result<()> {
         let (new, base) = (self.folder.join("base.new"), self.folder.join("base"));
         let file = File::create(&new)?;
-        let all = state.iter().map(|(key, value)| (key, Some(value)));
+        let all: Vec<(&Key, Option<&Vec<u8>>)> =
+            state.iter().map(|(key, it)| (key, Some(it))).collect();
         file.write_all_at(&encode(self.generation + 1, all), 0)?;
         if self.fault != Fault::LateSync {
             self.sync(&file)?;
@@ -280,57 +283,26 @@ impl Files {
 }
 
 fn damaged(what: &str) -> Error {
-    Error::engine(format!("{what} is damaged"))
+    Error::from_engine(format!("{what} is damaged"))
 }
 
-/// FNV-1a.
-fn checksum(bytes: &[u8]) -> u64 {
-    let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
-}
-
-fn encode<'a>(
-    generation: u64,
-    changes: impl Iterator<Item = (&'a Key, Option<&'a Vec<u8>>)>,
-) -> Vec<u8> {
-    let mut body = generation.to_le_bytes().to_vec();
-    for ((space, key), value) in changes {
-        let length = value.map_or(u32::MAX, |value| value.len() as u32);
-        for word in [*space as u32, key.len() as u32, length] {
-            body.extend(word.to_le_bytes());
-        }
-        body.extend(key);
-        body.extend(value.into_iter().flatten());
-    }
-    [&(body.len() as u32).to_le_bytes()[..], &checksum(&body).to_le_bytes(), &body].concat()
+/// A record, packed so that one that is not whole can't be unpacked.
+fn encode(generation: u64, changes: impl Serialize) -> Vec<u8> {
+    let mut packer = ZlibEncoder::new(vec![0; HEAD], Compression::fast());
+    serde_json::to_writer(&mut packer, &(generation, changes)).expect("plain data");
+    let mut record = packer.finish().expect("memory takes it");
+    let length = (record.len() - HEAD) as u32;
+    record[..HEAD].copy_from_slice(&length.to_le_bytes());
+    record
 }
 
 /// The first record, if it is whole: generation, changes, its length.
-fn record(bytes: &[u8]) -> Option<(u64, &[u8], usize)> {
-    let length = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
-    let body = bytes.get(12..)?.get(..length)?;
-    let sum = u64::from_le_bytes(bytes[4..12].try_into().ok()?);
-    let generation = u64::from_le_bytes(body.get(..8)?.try_into().ok()?);
-    (checksum(body) == sum).then(|| (generation, &bytes[HEAD..12 + length], 12 + length))
-}
-
-fn decode(mut bytes: &[u8]) -> Result<Changes> {
-    let mut take = |length: usize| {
-        let (part, rest) = bytes.split_at_checked(length)?;
-        bytes = rest;
-        Some(part)
-    };
-    let mut changes = Changes::new();
-    while let Some(words) = take(12) {
-        let word = |at: usize| u32::from_le_bytes(words[at * 4..][..4].try_into().expect("four"));
-        let key = take(word(1) as usize).ok_or_else(|| damaged("a key"))?.to_vec();
-        let value = match word(2) {
-            u32::MAX => None,
-            length => Some(take(length as usize).ok_or_else(|| damaged("a value"))?.to_vec()),
-        };
-        changes.push(((word(0) as usize, key), value));
-    }
-    Ok(changes)
+fn decode(bytes: &[u8]) -> Option<(u64, Changes, usize)> {
+    let length = u32::from_le_bytes(bytes.get(..HEAD)?.try_into().ok()?) as usize;
+    let (packed, mut body) = (bytes.get(HEAD..HEAD + length)?, Vec::new());
+    ZlibDecoder::new(packed).read_to_end(&mut body).ok()?;
+    let (generation, changes) = serde_json::from_slice(&body).ok()?;
+    Some((generation, changes, HEAD + length))
 }
 
 fn apply(state: &mut State, changes: Changes) {
@@ -349,32 +321,37 @@ struct Open {
 }
 
 impl Open {
-    fn now(&self) -> Arc<State> {
-        Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+    fn files(&self) -> MutexGuard<'_, Files> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin<'s>(&'s self, files: Option<MutexGuard<'s, Files>>) -> Transaction<'s> {
+        let state = Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner));
+        Transaction { store: self, files, state, changes: Changes::new() }
     }
 }
 
 impl kv::KeyValueStore for Open {
-    type Read<'s> = Snapshot;
+    type Read<'s> = Transaction<'s>;
     type Write<'s> = Transaction<'s>;
     type Bulk<'s> = Transaction<'s>;
 
-    fn read(&self) -> Result<Snapshot> {
-        Ok(Snapshot(self.now()))
+    fn read(&self) -> Result<Transaction<'_>> {
+        Ok(self.begin(None))
     }
 
     fn write(&self) -> Result<Transaction<'_>> {
-        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        let snapshot = Snapshot(self.now());
-        Ok(Transaction { store: self, files, snapshot, changes: Changes::new() })
+        Ok(self.begin(Some(self.files())))
     }
 
-    fn bulk(&self) -> Result<Transaction<'_>> {
+    fn bulk_load(&self) -> Result<Transaction<'_>> {
         self.write()
     }
 
     fn drain(&self) -> Result<()> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner).write_base(&self.now())
+        let mut files = self.files();
+        let state = self.begin(None).state;
+        files.write_base(&state)
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
@@ -382,19 +359,36 @@ impl kv::KeyValueStore for Open {
     }
 
     fn debt(&self) -> Result<Option<Debt>> {
-        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        let turn = DebtTurn { name: "bases written", done: files.written, whole: 1 };
+        let turn = DebtTurn { name: "bases written", done: self.files().written, whole: 1 };
         Ok(Some(Debt { turns: vec![turn], ..Debt::default() }))
     }
 }
 
-struct Snapshot(Arc<State>);
+/// One that writes holds the files, so that these follow one another.
+struct Transaction<'s> {
+    store: &'s Open,
+    files: Option<MutexGuard<'s, Files>>,
+    /// What was, and from the first change on what will be.
+    state: Arc<State>,
+    changes: Changes,
+}
 
-impl kv::ReadTransaction for Snapshot {
-    type Bytes<'t> = &'t [u8];
+impl Transaction<'_> {
+    fn change(&mut self, space: usize, key: &[u8], value: Option<&[u8]>) {
+        let change = ((space, key.to_vec()), value.map(<[u8]>::to_vec));
+        apply(Arc::make_mut(&mut self.state), vec![change.clone()]);
+        self.changes.push(change);
+    }
+}
+
+impl kv::ReadTransaction for Transaction<'_> {
+    type Bytes<'t>
+        = &'t [u8]
+    where
+        Self: 't;
 
     fn get(&self, space: usize, key: &[u8]) -> Result<Option<&[u8]>> {
-        Ok(self.0.get(&(space, key.to_vec())).map(Vec::as_slice))
+        Ok(self.state.get(&(space, key.to_vec())).map(Vec::as_slice))
     }
 
     fn scan(
@@ -410,7 +404,7 @@ impl kv::ReadTransaction for Snapshot {
             [] => (space + 1, Vec::new()),
             to => (space, to.to_vec()),
         });
-        let mut found = self.0.range((from, to));
+        let mut found = self.state.range((from, to));
         let mut next = || if reverse { found.next_back() } else { found.next() };
         while let Some(((_, key), value)) = next() {
             if visit(key, value)? == ControlFlow::Break(()) {
@@ -418,45 +412,6 @@ impl kv::ReadTransaction for Snapshot {
             }
         }
         Ok(())
-    }
-}
-
-/// Holds the files, so that transactions follow one another.
-struct Transaction<'s> {
-    store: &'s Open,
-    files: MutexGuard<'s, Files>,
-    /// What was, and from the first change on what will be.
-    snapshot: Snapshot,
-    changes: Changes,
-}
-
-impl Transaction<'_> {
-    fn change(&mut self, space: usize, key: &[u8], value: Option<&[u8]>) {
-        let change = ((space, key.to_vec()), value.map(<[u8]>::to_vec));
-        apply(Arc::make_mut(&mut self.snapshot.0), vec![change.clone()]);
-        self.changes.push(change);
-    }
-}
-
-impl kv::ReadTransaction for Transaction<'_> {
-    type Bytes<'t>
-        = &'t [u8]
-    where
-        Self: 't;
-
-    fn get(&self, space: usize, key: &[u8]) -> Result<Option<&[u8]>> {
-        self.snapshot.get(space, key)
-    }
-
-    fn scan(
-        &self,
-        space: usize,
-        from: &[u8],
-        to: &[u8],
-        reverse: bool,
-        visit: &mut Visit<'_>,
-    ) -> Result<()> {
-        self.snapshot.scan(space, from, to, reverse, visit)
     }
 }
 
@@ -472,8 +427,8 @@ impl kv::WriteTransaction for Transaction<'_> {
     }
 
     fn commit(mut self) -> Result<()> {
-        self.files.commit(self.changes, &self.snapshot.0)?;
-        *self.store.state.write().unwrap_or_else(PoisonError::into_inner) = self.snapshot.0;
+        self.files.as_mut().expect("it writes").commit(self.changes, &self.state)?;
+        *self.store.state.write().unwrap_or_else(PoisonError::into_inner) = self.state;
         Ok(())
     }
 }

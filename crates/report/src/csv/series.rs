@@ -1,10 +1,10 @@
-//! A row for each slot of each trial and operation, for each look at what was owed, and for each moment at
-//! which something was seen to have been paid. The trials that don't count are among them.
+//! A row for each slot of a trial and operation, each look at deferred work, and each payment of
+//! it. Trials that don't count are included.
 
 use bakeoff_analysis::{Document, OperationSeries, TrialSeries};
 use bakeoff_results::{OwedSeries, PaymentSeries, TrialSummary};
 
-use super::{column, line, maybe};
+use super::{format_optional, name_column, write_line};
 use crate::layout;
 
 const TRIAL: [&str; 4] = ["block", "attempt", "order", "valid"];
@@ -14,52 +14,48 @@ const POINT: [&str; 11] = [
     "limit",
 ];
 
-/// What a row says besides its trial: a text for each of [`POINT`].
 #[derive(Default)]
 struct SeriesPoint<'a> {
     kind: &'a str,
     name: &'a str,
-    /// Where it starts and ends; a moment starts and ends at once.
     at_s: [f64; 2],
     count: Option<u64>,
-    /// The least, the mean and the greatest latency.
     latency_s: Option<[f64; 3]>,
     amount: Option<u64>,
     unit: &'a str,
     limit: Option<u64>,
 }
 
-/// The trials in the order in which they ran. The factors' columns come first.
-pub fn render(document: &Document) -> String {
+pub fn write_series(document: &Document) -> String {
     let factors: Vec<&str> = document.run.run.factors.iter().map(|(f, _)| f.as_str()).collect();
-    let own = factors.iter().map(|factor| column(factor, &TRIAL));
+    let own = factors.iter().map(|factor| name_column(factor, &TRIAL));
     let header = own.chain(TRIAL.into_iter().chain(POINT).map(str::to_owned));
     let mut out = String::new();
-    line(&mut out, &header.collect::<Vec<_>>());
+    write_line(&mut out, &header.collect::<Vec<_>>());
     for (trial, series) in document.trials.iter().zip(&document.series) {
-        let start = start(trial, &factors);
-        for point in points(series) {
-            line(&mut out, &[&start[..], &point.fields()].concat());
+        let start = start_fields(trial, &factors);
+        for point in list_points(series) {
+            write_line(&mut out, &[&start[..], &point.fields()].concat());
         }
     }
     out
 }
 
-fn start(trial: &TrialSummary, factors: &[&str]) -> Vec<String> {
-    let levels = factors.iter().map(|factor| layout::get(&trial.levels, factor).to_owned());
+fn start_fields(trial: &TrialSummary, factors: &[&str]) -> Vec<String> {
+    let levels =
+        factors.iter().map(|factor| layout::level_or_empty(&trial.levels, factor).to_owned());
     let TrialSummary { block, attempt, order, valid, .. } = trial;
     let place = [block.to_string(), attempt.to_string(), order.to_string(), valid.to_string()];
     levels.chain(place).collect()
 }
 
-/// The slots of operations, the looks at what was owed, and the payments.
-fn points(series: &TrialSeries) -> impl Iterator<Item = SeriesPoint<'_>> {
-    let operations = series.operations.iter().flat_map(slots);
-    let owed = series.debts.owed.iter().flat_map(looks);
-    operations.chain(owed).chain(series.debts.payments.iter().flat_map(payments))
+fn list_points(series: &TrialSeries) -> impl Iterator<Item = SeriesPoint<'_>> {
+    let operations = series.operations.iter().flat_map(list_slots);
+    let owed = series.debts.owed.iter().flat_map(list_looks);
+    operations.chain(owed).chain(series.debts.payments.iter().flat_map(list_payments))
 }
 
-fn slots(operation: &OperationSeries) -> impl Iterator<Item = SeriesPoint<'_>> {
+fn list_slots(operation: &OperationSeries) -> impl Iterator<Item = SeriesPoint<'_>> {
     operation.slots.iter().map(|slot| SeriesPoint {
         kind: "operation",
         name: &operation.name,
@@ -70,7 +66,7 @@ fn slots(operation: &OperationSeries) -> impl Iterator<Item = SeriesPoint<'_>> {
     })
 }
 
-fn looks(owed: &OwedSeries) -> impl Iterator<Item = SeriesPoint<'_>> {
+fn list_looks(owed: &OwedSeries) -> impl Iterator<Item = SeriesPoint<'_>> {
     owed.points.iter().map(|&(at_s, amount)| SeriesPoint {
         kind: "owed",
         name: &owed.name,
@@ -82,7 +78,7 @@ fn looks(owed: &OwedSeries) -> impl Iterator<Item = SeriesPoint<'_>> {
     })
 }
 
-fn payments(payment: &PaymentSeries) -> impl Iterator<Item = SeriesPoint<'_>> {
+fn list_payments(payment: &PaymentSeries) -> impl Iterator<Item = SeriesPoint<'_>> {
     payment.ended.iter().map(|&(at_s, number)| SeriesPoint {
         kind: "payment",
         name: &payment.name,
@@ -94,19 +90,19 @@ fn payments(payment: &PaymentSeries) -> impl Iterator<Item = SeriesPoint<'_>> {
 
 impl SeriesPoint<'_> {
     fn fields(&self) -> [String; POINT.len()] {
-        let latency_s = |at: usize| maybe(self.latency_s.map(|latency| latency[at]));
+        let latency_s = |at: usize| format_optional(self.latency_s.map(|latency| latency[at]));
         [
             self.kind.to_owned(),
             self.name.to_owned(),
             self.at_s[0].to_string(),
             self.at_s[1].to_string(),
-            maybe(self.count),
+            format_optional(self.count),
             latency_s(1),
             latency_s(0),
             latency_s(2),
-            maybe(self.amount),
+            format_optional(self.amount),
             self.unit.to_owned(),
-            maybe(self.limit),
+            format_optional(self.limit),
         ]
     }
 }

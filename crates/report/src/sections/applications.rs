@@ -1,49 +1,31 @@
-//! What the compared levels are worth to other workloads, beside what they do in this run.
+//! Shows the worth of the compared levels to other workloads.
 
 use bakeoff_analysis::{ApplicationView, Comparison, Contrast, Verdict};
 
 use crate::block::{
     CellMark, ColumnKind, ReportBlock, ReportCell, ReportColumn, ReportRow, ReportTable,
 };
-use crate::cell_rows;
+use crate::cell_tables;
 use crate::figures::NONE;
 use crate::layout::DocumentLayout;
-use crate::section::Section;
-use crate::verdict::{self, HELD_BACK, marked};
+use crate::verdict::{self, HELD_BACK, mark_verdict};
 use crate::words;
 
-/// A table of all runs, a column a level.
-pub struct Applications;
-
-impl Section for Applications {
-    fn name(&self) -> &str {
-        "applications"
+pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+    let others = &layout.document.applications;
+    if others.is_empty() {
+        return Vec::new();
     }
-
-    fn title(&self) -> &str {
-        "What it is worth to an application"
+    let mut blocks =
+        vec![ReportBlock::Lead(build_lead(layout).into()), ReportBlock::Table(build_table(layout))];
+    for other in others.iter().filter(|other| !other.differences.is_empty()) {
+        let (folder, differs) = (&other.folder, other.differences.join("; "));
+        blocks.push(ReportBlock::Note(format!("What differs in {folder}: {differs}.").into()));
     }
-
-    fn link(&self) -> &str {
-        "Applications"
-    }
-
-    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
-        let others = &layout.document.applications;
-        if others.is_empty() {
-            return Vec::new();
-        }
-        let mut blocks =
-            vec![ReportBlock::Lead(lead(layout).into()), ReportBlock::Table(table(layout))];
-        for other in others.iter().filter(|other| !other.differences.is_empty()) {
-            let (folder, differs) = (&other.folder, other.differences.join("; "));
-            blocks.push(ReportBlock::Note(format!("What differs in {folder}: {differs}.").into()));
-        }
-        blocks
-    }
+    blocks
 }
 
-fn lead(layout: &DocumentLayout<'_>) -> String {
+fn build_lead(layout: &DocumentLayout<'_>) -> String {
     let run = &layout.document.run.run;
     let ends = match &layout.document.sweep {
         Some(sweep) => format!("; of {}, its first and its last level", sweep.factor),
@@ -53,12 +35,12 @@ fn lead(layout: &DocumentLayout<'_>) -> String {
         "How many times as fast as with {}: by {} in this run{ends}, and by other workloads on the same \
          levels, each against its own trials of the same blocks. Where the rows of an application stay near 1, \
          what the level does by itself is worth little to it.",
-        words::contender(&run.compare, &run.baseline),
+        words::name_contender(&run.compare, &run.baseline),
         run.workload
     )
 }
 
-/// The comparisons of an operation under equal conditions.
+/// Comparisons of an operation under equal conditions.
 struct ApplicationLine<'a> {
     workload: &'a str,
     operation: &'a str,
@@ -66,13 +48,13 @@ struct ApplicationLine<'a> {
     levels: Vec<&'a Comparison>,
 }
 
-fn table(layout: &DocumentLayout<'_>) -> ReportTable {
+fn build_table(layout: &DocumentLayout<'_>) -> ReportTable {
     let document = layout.document;
     let own = document.comparisons.iter().filter(|it| is_at_an_end(layout, it));
-    let mut lines = lines(&document.run.run.workload, own, &layout.varying);
+    let mut lines = group_lines(&document.run.run.workload, own, &layout.varying);
     for ApplicationView { workload, varying, comparisons, .. } in &document.applications {
         let varying: Vec<&str> = varying.iter().map(String::as_str).collect();
-        lines.extend(self::lines(workload, comparisons.iter(), &varying));
+        lines.extend(self::group_lines(workload, comparisons.iter(), &varying));
     }
     let is_common = |level: &&&str| {
         let has = |other: &ApplicationView| other.comparisons.iter().any(|it| it.level == ***level);
@@ -83,8 +65,8 @@ fn table(layout: &DocumentLayout<'_>) -> ReportTable {
         let cell = |level: &&str| {
             let found = line.levels.iter().find(|it| it.level == **level);
             found.map_or(NONE.into(), |it| ReportCell {
-                marks: marks(layout, it),
-                ..text(it).into()
+                marks: mark_cached(layout, it),
+                ..format_comparison(it).into()
             })
         };
         let names = [line.workload.to_owned(), line.operation.to_owned(), line.condition.clone()];
@@ -105,13 +87,13 @@ fn table(layout: &DocumentLayout<'_>) -> ReportTable {
         caption: format!("Times as fast as with {}", document.run.run.baseline).into(),
         columns: names.into_iter().chain(figures).collect(),
         rows,
-        note: held_back.then(|| verdict::explained(None)),
+        note: held_back.then(|| verdict::explain_mark(None)),
         ..ReportTable::default()
     }
 }
 
-/// That a comparison is of the page cache, where that is known: of this run's own.
-fn marks(layout: &DocumentLayout<'_>, comparison: &Comparison) -> Vec<CellMark> {
+/// Marks comparisons of this run that are of the page cache.
+fn mark_cached(layout: &DocumentLayout<'_>, comparison: &Comparison) -> Vec<CellMark> {
     let Comparison { factor, level, baseline, levels, .. } = comparison;
     let side = |level: &String| {
         let mut side = levels.clone();
@@ -119,10 +101,14 @@ fn marks(layout: &DocumentLayout<'_>, comparison: &Comparison) -> Vec<CellMark> 
         side
     };
     let is_own = layout.document.comparisons.iter().any(|own| std::ptr::eq(own, comparison));
-    if is_own { cell_rows::cached(layout, &[side(level), side(baseline)]) } else { Vec::new() }
+    if is_own {
+        cell_tables::mark_cached(layout, &[side(level), side(baseline)])
+    } else {
+        Vec::new()
+    }
 }
 
-/// Whether a comparison of this run is at an end of the axis that lines are over.
+/// At an end of the axis that lines are over.
 fn is_at_an_end(layout: &DocumentLayout<'_>, comparison: &Comparison) -> bool {
     let Some(sweep) = &layout.document.sweep else { return true };
     let ends = [sweep.levels.first(), sweep.levels.last()];
@@ -130,8 +116,7 @@ fn is_at_an_end(layout: &DocumentLayout<'_>, comparison: &Comparison) -> bool {
     ends.into_iter().flatten().any(|end| Some(&end.level) == level)
 }
 
-/// Comparisons by operation and condition, in their order.
-fn lines<'a>(
+fn group_lines<'a>(
     workload: &'a str,
     comparisons: impl Iterator<Item = &'a Comparison>,
     varying: &[&str],
@@ -139,7 +124,8 @@ fn lines<'a>(
     let mut lines: Vec<ApplicationLine<'a>> = Vec::new();
     for comparison in comparisons {
         let levels = varying.iter();
-        let levels = levels.filter_map(|it| Some(words::level(it, comparison.levels.get(*it)?)));
+        let levels =
+            levels.filter_map(|it| Some(words::phrase_level(it, comparison.levels.get(*it)?)));
         let condition = levels.collect::<Vec<_>>().join(", ");
         let operation = comparison.operation.as_str();
         let is_its =
@@ -155,16 +141,16 @@ fn lines<'a>(
     lines
 }
 
-/// "1.85 (1.60 to 2.10)", with what keeps it from being believed.
-fn text(comparison: &Comparison) -> String {
+/// "1.85 (1.60 to 2.10)", with its doubts.
+fn format_comparison(comparison: &Comparison) -> String {
     let Some(slower) = Contrast::from_comparison(comparison) else { return NONE.into() };
-    let faster = slower.turned();
+    let faster = slower.with_inverse_ratio();
     let ratio = words::ratio_or_bound(faster.ratio, faster.is);
-    let ends = words::ends(faster.ends, faster.is, faster.blocks);
+    let ends = words::format_ends(faster.ends, faster.is, faster.blocks);
     let ends = ends.map_or(String::new(), |ends| format!(" ({ends})"));
     let word = match slower.verdict {
         Verdict::Faster | Verdict::Slower => String::new(),
-        verdict if slower.is_held_back() => format!(", {}", marked(verdict)),
+        verdict if slower.is_held_back() => format!(", {}", mark_verdict(verdict)),
         verdict => format!(", {}", verdict.word()),
     };
     format!("{ratio}{ends}{word}")

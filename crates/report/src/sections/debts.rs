@@ -1,18 +1,13 @@
-//! What each cell had put off when its clients stopped.
+//! Shows the work that each cell had put off when its clients stopped.
 
 use bakeoff_analysis::{CellView, DebtView};
 
 use crate::block::{ColumnKind, ReportBlock};
-use crate::cell_rows::{self, ColumnHead};
+use crate::cell_tables::{self, ColumnHead};
 use crate::figures::{self, NONE};
 use crate::layout::DocumentLayout;
-use crate::section::Section;
 use crate::words;
 
-/// What was left to write back.
-pub struct DebtsSection;
-
-/// What the figures mean, for a reader.
 const EXPLAINED: &str = "What an engine puts off (dirty pages, tables to flush and to compact, a \
                          log to checkpoint) was written back after the clients had stopped, on \
                          the same disk beside the same neighbours. Clients’ time an operation: \
@@ -34,48 +29,27 @@ const COLUMNS: [ColumnHead; 6] = [
     ("written back while clients ran", Some("meanwhile"), ColumnKind::Verdict),
 ];
 
-impl Section for DebtsSection {
-    fn name(&self) -> &str {
-        "debts"
-    }
-
-    fn title(&self) -> &str {
-        "What was left to write back"
-    }
-
-    fn link(&self) -> &str {
-        "Deferred work"
-    }
-
-    /// A row for each cell of which the debt is known; nothing without engines, which alone put
-    /// things off.
-    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
-        let charted = layout.charted();
-        let cells = |level: &str, cell: &CellView| {
-            let shown = layout.has_engines() && charted.contains(&level);
-            cell.debt.filter(|_| shown).map(|debt| cells(&debt))
-        };
-        let caption = "What was left to write back: every cell";
-        let table = cell_rows::table(layout, caption, &COLUMNS, |_, _| Vec::new(), cells);
-        table.map_or(Vec::new(), |table| {
-            vec![ReportBlock::Lead(EXPLAINED.into()), ReportBlock::Table(table)]
-        })
-    }
-
-    fn is_of_cells(&self) -> bool {
-        true
-    }
+/// Only engines put work off.
+pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+    let charted = layout.charted_levels();
+    let cells = |level: &str, cell: &CellView| {
+        let shown = layout.has_engines() && charted.contains(&level);
+        cell.debt.filter(|_| shown).map(|debt| format_cells(&debt))
+    };
+    let caption = "What was left to write back: every cell";
+    cell_tables::build_blocks(layout, EXPLAINED, caption, &COLUMNS, cells)
 }
 
-/// A text for each of [`COLUMNS`].
-fn cells(debt: &DebtView) -> [String; COLUMNS.len()] {
+fn format_cells(debt: &DebtView) -> [String; COLUMNS.len()] {
     let over = if debt.cut_off > 0 { words::OVER } else { "" };
-    let with = |value| figures::text(value, |value| format!("{over}{}", words::seconds(value)));
+    let with = |value| {
+        figures::format_optional(value, |value| format!("{over}{}", words::format_seconds(value)))
+    };
     [
         with(Some(debt.drain_s)),
-        figures::text(debt.bytes, |bytes| words::bytes(bytes as u64)),
-        figures::text(debt.cpu_s, words::seconds),
-        figures::text(debt.mean_s, words::seconds),
+        figures::format_optional(debt.bytes, |bytes| words::format_bytes(bytes as u64)),
+        figures::format_optional(debt.cpu_s, words::format_seconds),
+        figures::format_optional(debt.mean_s, words::format_seconds),
         with(debt.mean_with_debt_s),
         match (debt.fresh, debt.bytes) {
             (Some(true), _) => "nothing",

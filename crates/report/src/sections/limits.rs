@@ -1,5 +1,4 @@
-//! The searches for the highest rate that keeps a limit on response times: what was found, and every rate that was
-//! tried.
+//! Searches for the highest rate that keeps a limit: results, and every rate that was tried.
 
 use bakeoff_analysis::{LimitView, ProbeVerdict, ProbeView};
 use bakeoff_results::limit::ResponseTimeLimit;
@@ -8,77 +7,56 @@ use crate::block::{ColumnKind, ReportBlock, ReportColumn, ReportRow, ReportTable
 use crate::figures::{self, NONE};
 use crate::layout::DocumentLayout;
 use crate::searches;
-use crate::section::Section;
 use crate::words;
 
-/// The searches.
-pub struct LimitsSection;
-
-/// What the figures mean, for a reader.
 const EXPLAINED: &str = "Operations were due at each rate, whether or not those before them had ended. A rate \
      keeps the limit where the load was kept up and no kind of operation is over it; a trial that failed breaks it. \
      Response time counts from the moment at which an operation was due, service time from its start. Backlog: the \
      most that were due and had not started at any moment. The rate that is found was tried again three times.";
 
-impl Section for LimitsSection {
-    fn name(&self) -> &str {
-        "limits"
+pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+    let document = layout.document;
+    let Some(limit) = document.run.run.limit else { return Vec::new() };
+    if document.limits.is_empty() {
+        return Vec::new();
     }
-
-    fn title(&self) -> &str {
-        "The highest rate that keeps the limit"
+    let places = searches::distinguishing_factors(layout);
+    let said = |view| ReportBlock::Note(describe_answer(&places, limit, view));
+    let mut blocks: Vec<ReportBlock> = document.limits.iter().map(said).collect();
+    let table = build_table(&places, limit, &document.limits);
+    if !table.rows.is_empty() {
+        blocks.extend([ReportBlock::Note(EXPLAINED.into()), ReportBlock::Table(table)]);
     }
-
-    fn link(&self) -> &str {
-        "Highest rate"
-    }
-
-    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
-        let document = layout.document;
-        let Some(limit) = document.run.run.limit else { return Vec::new() };
-        if document.limits.is_empty() {
-            return Vec::new();
-        }
-        let places = searches::places(layout);
-        let said = |view| ReportBlock::Note(answer(&places, limit, view));
-        let mut blocks: Vec<ReportBlock> = document.limits.iter().map(said).collect();
-        let table = table(&places, limit, &document.limits);
-        if !table.rows.is_empty() {
-            blocks.extend([ReportBlock::Note(EXPLAINED.into()), ReportBlock::Table(table)]);
-        }
-        blocks
-    }
+    blocks
 }
 
-/// What a search has found.
-fn answer(places: &[&str], limit: ResponseTimeLimit, view: &LimitView) -> StyledText {
-    let place = searches::place(places, view);
+fn describe_answer(places: &[&str], limit: ResponseTimeLimit, view: &LimitView) -> StyledText {
+    let place = searches::describe_place(places, view);
     let place = if place.is_empty() { place } else { place + ": " };
     let closed = view.closed_per_second.map_or_else(String::new, |reached| {
-        format!(" A closed loop reached {} a second.", words::digits(reached))
+        format!(" A closed loop reached {} a second.", words::format_digits(reached))
     });
-    StyledText::from(words::capital(&format!("{place}{}.{closed}", view.answer(limit))))
+    StyledText::from(words::capitalize(&format!("{place}{}.{closed}", view.answer(limit))))
 }
 
-/// Every rate that was tried, in order.
-fn table(places: &[&str], limit: ResponseTimeLimit, views: &[LimitView]) -> ReportTable {
+fn build_table(places: &[&str], limit: ResponseTimeLimit, views: &[LimitView]) -> ReportTable {
     let quantile = limit.quantile.name();
-    let conditions = places.iter().map(|factor| ReportColumn::new(ColumnKind::Condition, *factor));
+    let conditions = ReportColumn::from_factors(places);
     let columns = [
-        ReportColumn::new(ColumnKind::Main, "offered per second").short(Some("offered/s")),
+        ReportColumn::new(ColumnKind::Main, "offered per second").with_short(Some("offered/s")),
         ReportColumn::new(ColumnKind::Verdict, "limit"),
         ReportColumn::new(ColumnKind::Number, format!("response time, {quantile}"))
-            .short(Some(quantile)),
+            .with_short(Some(quantile)),
         ReportColumn::new(ColumnKind::Text, "of"),
-        ReportColumn::new(ColumnKind::Number, "service time, p99").short(Some("service p99")),
+        ReportColumn::new(ColumnKind::Number, "service time, p99").with_short(Some("service p99")),
         ReportColumn::new(ColumnKind::Number, "backlog"),
         ReportColumn::new(ColumnKind::Text, "load"),
-        ReportColumn::new(ColumnKind::Reason, "why it does not count").short(None::<String>),
+        ReportColumn::new(ColumnKind::Reason, "why it does not count").with_short(None::<String>),
     ];
     let row = |view: &LimitView, probe: &ProbeView| {
         let level = |factor: &&str| view.levels.get(*factor).cloned().unwrap_or_default();
         let levels: Vec<String> = places.iter().map(level).collect();
-        ReportRow::from_cells(levels.into_iter().chain(cells(probe)))
+        ReportRow::from_cells(levels.into_iter().chain(format_cells(probe)))
     };
     let rows = views.iter().flat_map(|view| view.probes.iter().map(move |probe| (view, probe)));
     let table = ReportTable {
@@ -90,8 +68,7 @@ fn table(places: &[&str], limit: ResponseTimeLimit, views: &[LimitView]) -> Repo
     table.without_empty_columns(|_| true)
 }
 
-/// What a probe says, a text for each column.
-fn cells(probe: &ProbeView) -> [String; 8] {
+fn format_cells(probe: &ProbeView) -> [String; 8] {
     let said = match probe.said {
         ProbeVerdict::Keeps => "kept",
         ProbeVerdict::Breaks => "broken",
@@ -103,12 +80,12 @@ fn cells(probe: &ProbeView) -> [String; 8] {
         None => NONE,
     };
     [
-        words::digits(probe.per_second),
+        words::format_digits(probe.per_second),
         said.into(),
-        figures::latency(probe.response_s),
+        figures::format_latency(probe.response_s),
         probe.operation.clone().unwrap_or_else(|| NONE.into()),
-        figures::latency(probe.service_p99_s),
-        probe.backlog.map_or_else(|| NONE.into(), words::count),
+        figures::format_latency(probe.service_p99_s),
+        probe.backlog.map_or_else(|| NONE.into(), words::format_count),
         load.into(),
         probe.failed.clone().unwrap_or_default(),
     ]

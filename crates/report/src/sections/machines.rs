@@ -1,9 +1,9 @@
-//! What each machine of a merged run found: the machines, and the ratios of each beside each other.
+//! The findings of each machine in a merged run, and their ratios beside each other.
 
 use std::collections::BTreeSet;
 
 use bakeoff_analysis::{
-    Agreement, DiskView, MachineView, MachinesView, OnMachine, RatioIs, RatioOverMachines,
+    Agreement, DiskView, MachineRatio, MachineView, MachinesView, RatioBound, RatioOverMachines,
 };
 use bakeoff_results::{PlanShard, Run};
 
@@ -13,68 +13,46 @@ use crate::block::{
 };
 use crate::figures::{self, NONE};
 use crate::layout::DocumentLayout;
-use crate::section::Section;
 use crate::strip::{self, StripAxis, StripContent};
 use crate::words;
 
-/// The machines of a merged run.
-pub struct Machines;
-
-/// So many rows of marks have room; the ratios on which machines disagree come first.
+/// Room for rows of marks; ratios on which machines disagree come first.
 const ROWS: usize = 120;
-/// The height of a row, in pixels.
+/// In pixels.
 const HEIGHT: f64 = 26.0;
 
-/// The headings behind the strips.
 const COLUMNS: [&str; 3] = ["95 % interval", "blocks", "between the machines"];
 
-/// What the last row of each ratio is, for a reader.
 const LAST: &str = "The last row of each is the mean of the machines’ true ratios, and its interval is where \
     the true ratio of one more such machine lies, 19 times in 20; it takes three machines. I² is the part of \
     the spread that is between the machines, and no chance. Q is Cochran’s: where machines agree, it is one \
     less than there are, on average.";
 
-/// What two columns are, for a reader.
 const COLUMNS_ARE: &str = "Load: how many processes wanted a processor in the minute before its part began, at \
     most. Off: of how many looks at the machine alone, one before each block, how many were unlike those before.";
 
-/// Whose clocks tell when, for a reader.
 const CLOCKS_ARE: &str = "By each machine’s own clock. No ratio depends on it: a trial is timed by a clock that \
     nobody sets.";
 
-impl Section for Machines {
-    fn name(&self) -> &str {
-        "machines"
-    }
-
-    fn title(&self) -> &str {
-        "What each machine found"
-    }
-
-    fn link(&self) -> &str {
-        "Machines"
-    }
-
-    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
-        let document = layout.document;
-        let Some(view) = &document.machines else {
-            return part(&document.run.run)
-                .map(|part| ReportBlock::Note(part.into()))
-                .into_iter()
-                .collect();
-        };
-        let mut blocks = vec![
-            ReportBlock::Note(mixed(view).into()),
-            ReportBlock::Table(table(view)),
-            ReportBlock::Table(when(view)),
-        ];
-        blocks.extend(forest(layout, view).map(ReportBlock::Strips));
-        blocks
-    }
+pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+    let document = layout.document;
+    let Some(view) = &document.machines else {
+        return describe_part(&document.run.run)
+            .map(|part| ReportBlock::Note(part.into()))
+            .into_iter()
+            .collect();
+    };
+    let mut blocks = vec![
+        ReportBlock::Note(describe_mixed(view).into()),
+        ReportBlock::Table(build_table(view)),
+        ReportBlock::Table(build_dates(view)),
+    ];
+    blocks.extend(build_forest(layout, view).map(ReportBlock::Strips));
+    blocks
 }
 
-/// What a shard is by itself; `None` for any other run.
-fn part(run: &Run) -> Option<String> {
+/// Describes a single shard; `None` for any other run.
+fn describe_part(run: &Run) -> Option<String> {
     let PlanShard { index, count, .. } = run.shard.as_ref()?;
     Some(format!(
         "This is shard {index} of {count}: a part of the plan, by one machine. `bakeoff merge` makes one run \
@@ -82,8 +60,7 @@ fn part(run: &Run) -> Option<String> {
     ))
 }
 
-/// What is of one machine, and what is of all.
-fn mixed(view: &MachinesView) -> String {
+fn describe_mixed(view: &MachinesView) -> String {
     let mut text = match view.machines.len() {
         1 => "One machine ran all that was merged.".to_owned(),
         machines => format!(
@@ -97,12 +74,12 @@ fn mixed(view: &MachinesView) -> String {
     if !shared.is_empty() {
         text += &format!(
             " Several shards ran at one time on {}, and disturbed each other.",
-            words::list(&shared)
+            words::join_list(&shared)
         );
     }
     let disagree = view.ratios.iter().filter(|ratio| ratio.disagree).count();
     if disagree > 0 {
-        let of = words::many(view.ratios.len(), "ratio");
+        let of = words::count_nouns(view.ratios.len(), "ratio");
         text += &format!(
             " The machines disagree on {disagree} of {of}: read those machine by machine."
         );
@@ -110,32 +87,31 @@ fn mixed(view: &MachinesView) -> String {
     text
 }
 
-/// A row for each machine.
-fn table(view: &MachinesView) -> ReportTable {
+fn build_table(view: &MachinesView) -> ReportTable {
     let columns = [
         ReportColumn::new(ColumnKind::Name, "machine"),
         ReportColumn::new(ColumnKind::Level, "shards"),
-        ReportColumn::new(ColumnKind::Level, "processor").short(None::<String>),
-        ReportColumn::new(ColumnKind::Level, "kernel").short(None::<String>),
+        ReportColumn::new(ColumnKind::Level, "processor").with_short(None::<String>),
+        ReportColumn::new(ColumnKind::Level, "kernel").with_short(None::<String>),
         ReportColumn::new(ColumnKind::Number, "blocks"),
-        ReportColumn::new(ColumnKind::Number, "trials that count").short(Some("trials")),
-        ReportColumn::new(ColumnKind::Number, "load when it began").short(Some("load")),
-        ReportColumn::new(ColumnKind::Number, "harness, an operation").short(None::<String>),
-        ReportColumn::new(ColumnKind::Number, "neighbour alone, a second").short(None::<String>),
-        ReportColumn::new(ColumnKind::Number, "looks at it that were off").short(Some("off")),
+        ReportColumn::new(ColumnKind::Number, "trials that count").with_short(Some("trials")),
+        ReportColumn::new(ColumnKind::Number, "load when it began").with_short(Some("load")),
+        ReportColumn::new(ColumnKind::Number, "harness, an operation").with_short(None::<String>),
+        ReportColumn::new(ColumnKind::Number, "neighbour alone, a second")
+            .with_short(None::<String>),
+        ReportColumn::new(ColumnKind::Number, "looks at it that were off").with_short(Some("off")),
     ];
     let table = ReportTable {
         caption: "The machines".into(),
         columns: columns.into(),
-        rows: view.machines.iter().map(row).collect(),
+        rows: view.machines.iter().map(build_row).collect(),
         note: Some(COLUMNS_ARE.into()),
         ..ReportTable::default()
     };
     table.without_empty_columns(|_| true)
 }
 
-/// When each machine measured; where disks differ on which, too.
-fn when(view: &MachinesView) -> ReportTable {
+fn build_dates(view: &MachinesView) -> ReportTable {
     let all = view.machines.iter().flat_map(|it| &it.disks);
     let all: BTreeSet<_> = all.map(|it| (&it.device, &it.file_system)).collect();
     let differ = all.len() > 1;
@@ -146,9 +122,9 @@ fn when(view: &MachinesView) -> ReportTable {
     ];
     columns.extend(differ.then(|| ReportColumn::new(ColumnKind::Level, "disk")));
     let row = |it: &MachineView| {
-        let ended = it.ended_s.map_or_else(|| "not ended".to_owned(), words::date);
-        let mut cells = vec![it.name.clone(), words::date(it.started_s), ended];
-        cells.extend(differ.then(|| disks(it)));
+        let ended = it.ended_s.map_or_else(|| "not ended".to_owned(), words::format_date);
+        let mut cells = vec![it.name.clone(), words::format_date(it.started_s), ended];
+        cells.extend(differ.then(|| list_disks(it)));
         ReportRow::from_cells(cells)
     };
     let caption = match differ {
@@ -164,38 +140,40 @@ fn when(view: &MachinesView) -> ReportTable {
     }
 }
 
-/// The disks that a machine's data lay on; where there are several, how many of its blocks each had.
-fn disks(it: &MachineView) -> String {
+fn list_disks(it: &MachineView) -> String {
     let disk = |disk: &DiskView| {
         let mut parts = vec![disk.device.as_str(), disk.file_system.as_str()];
         parts.retain(|part| !part.is_empty());
         match it.disks.len() {
             1 => parts.join(", "),
-            _ => format!("{} ({})", parts.join(", "), words::many(disk.blocks as usize, "block")),
+            _ => format!(
+                "{} ({})",
+                parts.join(", "),
+                words::count_nouns(disk.blocks as usize, "block")
+            ),
         }
     };
     it.disks.iter().map(disk).collect::<Vec<_>>().join("; ")
 }
 
-fn row(it: &MachineView) -> ReportRow {
+fn build_row(it: &MachineView) -> ReportRow {
     let shards: Vec<String> = it.shards.iter().map(u32::to_string).collect();
     ReportRow::from_cells([
         it.name.clone(),
         if shards.is_empty() { "the rest".into() } else { shards.join(", ") },
         it.machine.processor.clone(),
         it.machine.kernel.clone(),
-        words::count(it.blocks.into()),
-        words::count(it.trials.into()),
-        figures::text(it.load, words::digits),
-        words::seconds(it.harness_s),
-        figures::text(it.neighbour_alone_per_second, words::digits),
+        words::format_count(it.blocks.into()),
+        words::format_count(it.trials.into()),
+        figures::format_optional(it.load, words::format_digits),
+        words::format_seconds(it.harness_s),
+        figures::format_optional(it.neighbour_alone_per_second, words::format_digits),
         format!("{} of {}", it.canaries_off, it.canaries),
     ])
 }
 
-/// The ratios of each machine below each other, those on which the machines disagree first; `None` where no
-/// two machines have one.
-fn forest(layout: &DocumentLayout<'_>, view: &MachinesView) -> Option<Strips> {
+/// Disagreements first; `None` where no two machines have a ratio.
+fn build_forest(layout: &DocumentLayout<'_>, view: &MachinesView) -> Option<Strips> {
     if view.ratios.is_empty() {
         return None;
     }
@@ -206,7 +184,6 @@ fn forest(layout: &DocumentLayout<'_>, view: &MachinesView) -> Option<Strips> {
         rows += ratio.on.len() + 1;
         rows <= ROWS
     });
-    // One at least, however many machines there are.
     let shown = &ratios[..fit.count().max(1)];
     let on = || shown.iter().flat_map(|ratio| &ratio.on);
     let over = || shown.iter().filter_map(|ratio| ratio.agreement.as_ref());
@@ -218,7 +195,7 @@ fn forest(layout: &DocumentLayout<'_>, view: &MachinesView) -> Option<Strips> {
     let groups: Vec<StripGroup> = shown.iter().map(|ratio| forest.group(ratio)).collect();
     let left_out = ratios.len() - shown.len();
     let more = (left_out > 0).then(|| {
-        format!("{} in the JSON, as `machines.ratios`.", words::many(left_out, "more ratio"))
+        format!("{} in the JSON, as `machines.ratios`.", words::count_nouns(left_out, "more ratio"))
     });
     Some(Strips {
         caption: "The ratios of each machine".into(),
@@ -245,15 +222,13 @@ struct Forest<'b, 'a> {
 impl Forest<'_, '_> {
     fn group(&self, ratio: &RatioOverMachines) -> StripGroup {
         let RatioOverMachines { operation, levels, baseline, level, .. } = ratio;
-        let place = self
-            .layout
-            .varying
-            .iter()
-            .filter_map(|factor| levels.get(*factor).map(|level| words::level(factor, level)));
+        let place = self.layout.varying.iter().filter_map(|factor| {
+            levels.get(*factor).map(|level| words::phrase_level(factor, level))
+        });
         let place: Vec<String> = place.collect();
         let at = if place.is_empty() { String::new() } else { format!(", {}", place.join(", ")) };
-        let machines = ratio.on.iter().map(|on| self.machine(ratio, on));
-        let last = ratio.agreement.iter().map(|agreement| self.last(ratio, agreement));
+        let machines = ratio.on.iter().map(|on| self.build_machine_row(ratio, on));
+        let last = ratio.agreement.iter().map(|agreement| self.build_last_row(ratio, agreement));
         StripGroup {
             title: format!("{operation}{at}: {level} against {baseline}"),
             tool: String::new(),
@@ -261,27 +236,32 @@ impl Forest<'_, '_> {
         }
     }
 
-    fn machine(&self, of: &RatioOverMachines, on: &OnMachine) -> StripRow {
+    fn build_machine_row(&self, of: &RatioOverMachines, on: &MachineRatio) -> StripRow {
         let machine = self.view.machines.get(on.machine as usize);
         let name = machine.map_or(NONE, |machine| machine.name.as_str());
         let ends = (on.low, on.high);
         let cells = vec![
-            interval(ends, on.blocks).into(),
-            words::count(on.blocks.into()).into(),
+            format_interval(ends, on.blocks).into(),
+            words::format_count(on.blocks.into()).into(),
             ReportCell::default(),
         ];
         self.row(of, name, (on.ratio, ends), false, cells)
     }
 
-    fn last(&self, of: &RatioOverMachines, it: &Agreement) -> StripRow {
+    fn build_last_row(&self, of: &RatioOverMachines, it: &Agreement) -> StripRow {
         let ends = (it.low, it.high);
         let blocks: u32 = of.on.iter().map(|on| on.blocks).sum();
-        let part = format!("I² {}, Q {}", words::percent(it.i_squared), words::digits(it.q));
+        let part =
+            format!("I² {}, Q {}", words::format_percent(it.i_squared), words::format_digits(it.q));
         let between = match of.disagree {
             true => ReportCell { tone: Tone::Bad, ..format!("disagree, {part}").into() },
             false => part.into(),
         };
-        let cells = vec![interval(ends, 1).into(), words::count(blocks.into()).into(), between];
+        let cells = vec![
+            format_interval(ends, 1).into(),
+            words::format_count(blocks.into()).into(),
+            between,
+        ];
         self.row(of, "such machines", (it.ratio, ends), true, cells)
     }
 
@@ -293,7 +273,7 @@ impl Forest<'_, '_> {
         hollow: bool,
         cells: Vec<ReportCell>,
     ) -> StripRow {
-        let label = words::ratio(ratio);
+        let label = words::format_ratio(ratio);
         let drawn = StripContent {
             style: self.layout.style(&of.level),
             hollow,
@@ -309,7 +289,6 @@ impl Forest<'_, '_> {
     }
 }
 
-/// An interval in words, or that there is none.
-fn interval(ends: (Option<f64>, Option<f64>), blocks: u32) -> String {
-    words::ends(ends, RatioIs::Exact, blocks).unwrap_or_else(|| NONE.into())
+fn format_interval(ends: (Option<f64>, Option<f64>), blocks: u32) -> String {
+    words::format_ends(ends, RatioBound::Exact, blocks).unwrap_or_else(|| NONE.into())
 }

@@ -1,87 +1,64 @@
-//! All cells of a run at a glance: a small table for each measure, by colour.
+//! All cells at a glance: a small coloured table for each measure.
 
-use bakeoff_analysis::{CellView, interval};
+use bakeoff_analysis::{CellView, estimate_interval};
 
 use crate::amount::MeritAmount;
 use crate::block::{Heat, HeatCell, HeatRow, Heats, ReportBlock, ReportCell, StyledText};
 use crate::layout::{ConditionLevels, DocumentLayout};
-use crate::section::Section;
 use crate::words;
 
-/// A heat map for each measure.
-pub struct Matrix;
-
-/// More rows than that are a table, and no glance.
+/// More rows are no overview.
 const ROWS: usize = 40;
-/// The darkest shade.
 const DARKEST: u32 = 8;
 
 const COLOURS: &str = "The stronger the colour, the worse: a step for each factor of √2 from the best of \
      its table. *Ringed*: the best of its row.";
-/// Said where cells have intervals of their own.
 const ENDS: &str = "*From – to*: where the mean of the cell lies, 19 times in 20, by the spread of its own trials. No \
      verdict goes by that: it goes by pairs of trials of the same block, so that two cells can be undecided though \
      their own intervals lie apart, and decided though these meet.";
 
-/// What a cell costs beside its time: a name, how it is found, and how it is written.
 type CostFigure = (&'static str, fn(&CellView) -> Option<f64>, fn(f64) -> String);
 
-impl Section for Matrix {
-    fn name(&self) -> &str {
-        "cells"
+pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+    let rows = layout.conditions.len();
+    // One row says no more than the first chart.
+    if !(2..=ROWS).contains(&rows) {
+        return Vec::new();
     }
-
-    fn title(&self) -> &str {
-        "All cells"
+    let operations = layout.operations().filter_map(|operation| operation_map(layout, operation));
+    let costs: [CostFigure; 2] = [
+        ("disk space", |it| it.space_bytes.map(|bytes| bytes as f64), words::mean_bytes),
+        (
+            "processor time, an operation",
+            |it| it.cost.as_ref()?.engine_cpu_per_operation_s,
+            words::format_seconds,
+        ),
+    ];
+    let costs = costs.into_iter().filter_map(|(caption, of, text)| {
+        build_map(layout, caption, |condition, level| {
+            let value = of(layout.cell(condition, level)?)?;
+            let counts = layout.keeps_promise(condition, level);
+            Some(MapFigure { text: text(value), cost: value, ends: None, counts })
+        })
+    });
+    let maps: Vec<Heat> = operations.chain(costs).collect();
+    if maps.is_empty() {
+        return Vec::new();
     }
-
-    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
-        let rows = layout.conditions.len();
-        // One row says no more than the first chart.
-        if !(2..=ROWS).contains(&rows) {
-            return Vec::new();
-        }
-        let operations =
-            layout.operations().filter_map(|operation| operation_map(layout, operation));
-        let costs: [CostFigure; 2] = [
-            ("disk space", |it| it.space_bytes.map(|bytes| bytes as f64), words::mean_bytes),
-            (
-                "processor time, an operation",
-                |it| it.cost.as_ref()?.engine_cpu_per_operation_s,
-                words::seconds,
-            ),
-        ];
-        let costs = costs.into_iter().filter_map(|(caption, of, text)| {
-            map(layout, caption, |condition, level| {
-                let value = of(layout.cell(condition, level)?)?;
-                let counts = layout.keeps_promise(condition, level);
-                Some(MapFigure { text: text(value), cost: value, ends: None, counts })
-            })
-        });
-        let maps: Vec<Heat> = operations.chain(costs).collect();
-        if maps.is_empty() {
-            return Vec::new();
-        }
-        let mut cells = maps.iter().flat_map(|map| &map.rows).flat_map(|row| &row.cells).flatten();
-        let has_ends = cells.any(|cell| cell.ends.is_some());
-        let ends = has_ends.then(|| ReportBlock::Lead(StyledText::default().marked(ENDS)));
-        let heats = Heats { colours: StyledText::default().marked(COLOURS), maps };
-        ends.into_iter().chain([ReportBlock::Heats(heats)]).collect()
-    }
-
-    fn is_of_cells(&self) -> bool {
-        true
-    }
+    let mut cells = maps.iter().flat_map(|map| &map.rows).flat_map(|row| &row.cells).flatten();
+    let has_ends = cells.any(|cell| cell.ends.is_some());
+    let ends = has_ends.then(|| ReportBlock::Lead(StyledText::default().marked(ENDS)));
+    let heats = Heats { colours: StyledText::default().marked(COLOURS), maps };
+    ends.into_iter().chain([ReportBlock::Heats(heats)]).collect()
 }
 
-/// An operation's figures of merit; `None` where nothing is compared by it.
 fn operation_map<'a>(layout: &DocumentLayout<'a>, operation: &'a str) -> Option<Heat> {
     layout.conditions.iter().find_map(|condition| layout.merit(operation, condition))?;
-    map(layout, operation, |condition, level| {
+    build_map(layout, operation, |condition, level| {
         layout.merit(operation, condition)?;
         let amount = layout.amount(operation, condition, level)?;
         let cost = if amount.merit.is_rate() { 1.0 / amount.value } else { amount.value };
-        let own = interval(&layout.each(operation, condition, level));
+        let own = estimate_interval(&layout.trial_figures(operation, condition, level));
         let ends = own.filter(|_| !amount.is_bound).map(|(low, high)| {
             let [low, high] = [low, high].map(|value| MeritAmount { value, ..amount }.text());
             format!("{low} – {high}")
@@ -91,22 +68,19 @@ fn operation_map<'a>(layout: &DocumentLayout<'a>, operation: &'a str) -> Option<
     })
 }
 
-/// A figure, how bad it is, and where it lies by its own trials.
 struct MapFigure {
     text: String,
     cost: f64,
     ends: Option<String>,
-    /// Whether others are held against it: not against a cell that broke its promise.
     counts: bool,
 }
 
-/// A map of figures by what they cost; `None` where there is no figure above 0.
-fn map<'a>(
+fn build_map<'a>(
     layout: &DocumentLayout<'a>,
     caption: &str,
     of: impl Fn(&ConditionLevels<'a>, &'a str) -> Option<MapFigure>,
 ) -> Option<Heat> {
-    let levels = layout.charted();
+    let levels = layout.charted_levels();
     let figure = |condition: &ConditionLevels<'a>, level: &&'a str| {
         of(condition, level).filter(|it| it.cost > 0.0 && it.cost.is_finite())
     };
@@ -128,7 +102,7 @@ fn map<'a>(
                 text,
                 times: match () {
                     () if !counts => "promise broken".into(),
-                    () if times > 1.005 => format!("{}×", words::two(times)),
+                    () if times > 1.005 => format!("{}×", words::format_two(times)),
                     () => "best".into(),
                 },
                 ends,
@@ -137,7 +111,7 @@ fn map<'a>(
             }
         };
         let cells = cells.into_iter().map(|found| found.map(cell)).collect();
-        HeatRow { name: place(layout, condition), cells }
+        HeatRow { name: name_place(layout, condition), cells }
     };
     let rows = layout.conditions.iter().zip(found).map(row).collect();
     let columns = levels
@@ -146,8 +120,11 @@ fn map<'a>(
     Some(Heat { caption: caption.to_owned(), columns: columns.collect(), rows })
 }
 
-fn place(layout: &DocumentLayout<'_>, condition: &ConditionLevels<'_>) -> String {
-    let levels =
-        layout.varying.iter().zip(condition).map(|(factor, level)| words::level(factor, level));
+fn name_place(layout: &DocumentLayout<'_>, condition: &ConditionLevels<'_>) -> String {
+    let levels = layout
+        .varying
+        .iter()
+        .zip(condition)
+        .map(|(factor, level)| words::phrase_level(factor, level));
     levels.collect::<Vec<_>>().join(", ")
 }

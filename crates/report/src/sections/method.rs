@@ -1,68 +1,45 @@
-//! How it was measured, and on what machine.
+//! Describes the method and the machine.
 
 use std::collections::BTreeSet;
 
 use bakeoff_results::{
-    Answers, ENOUGH_OPERATIONS, FigureOfMerit, Run, Takeover, commit, is_of_changed_files,
+    Answers, ENOUGH_OPERATIONS, FigureOfMerit, Run, Takeover, find_commit, is_of_changed_files,
 };
 
 use crate::block::{ReportBlock, StyledText};
 use crate::layout::{self, DocumentLayout};
-use crate::section::Section;
 use crate::words;
 
-/// How it was measured.
-pub struct Method;
-
-impl Section for Method {
-    fn name(&self) -> &str {
-        "method"
+pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+    let run = &layout.document.run.run;
+    let mut prose = vec![describe_program(run)];
+    match layout::is_timed(layout.document) {
+        true => prose.extend(
+            [
+                Some(describe_trials(layout)),
+                describe_network(run),
+                describe_answers(run),
+                Some(explain_figures(run)),
+                Some(explain_verdicts(run)),
+            ]
+            .into_iter()
+            .flatten(),
+        ),
+        false => prose.push("Nothing was timed: the power was cut, as told above.".into()),
     }
-
-    fn title(&self) -> &str {
-        "How it was measured"
-    }
-
-    fn link(&self) -> &str {
-        "Method"
-    }
-
-    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
-        let run = &layout.document.run.run;
-        let mut prose = vec![program(run)];
-        match layout::is_timed(layout.document) {
-            true => prose.extend(
-                [
-                    Some(trials(layout)),
-                    network(run),
-                    answers(run),
-                    Some(figures(run)),
-                    Some(verdicts(run)),
-                ]
-                .into_iter()
-                .flatten(),
-            ),
-            false => prose.push("Nothing was timed: the power was cut, as told above.".into()),
-        }
-        prose.push("Sizes are decimal: 1 MB is 10⁶ bytes.".into());
-        let mut blocks: Vec<ReportBlock> = prose.into_iter().map(ReportBlock::Prose).collect();
-        blocks.extend([
-            ReportBlock::Heading("The machine".into()),
-            machine(run),
-            ReportBlock::Heading("The experiment".into()),
-            experiment(layout),
-        ]);
-        blocks
-    }
-
-    fn is_background(&self) -> bool {
-        true
-    }
+    prose.push("Sizes are decimal: 1 MB is 10⁶ bytes.".into());
+    let mut blocks: Vec<ReportBlock> = prose.into_iter().map(ReportBlock::Prose).collect();
+    blocks.extend([
+        ReportBlock::Heading("The machine".into()),
+        list_machine(run),
+        ReportBlock::Heading("The experiment".into()),
+        list_experiment(layout),
+    ]);
+    blocks
 }
 
-/// What measured it, and what is known of where that comes from.
-fn program(run: &Run) -> StyledText {
-    let from = match commit(&run.version) {
+fn describe_program(run: &Run) -> StyledText {
+    let from = match find_commit(&run.version) {
         _ if is_of_changed_files(&run.version) => {
             "This program was built from a tree with uncommitted changes: nobody else can build it."
         }
@@ -77,12 +54,12 @@ fn program(run: &Run) -> StyledText {
         let Takeover { by, trials, cuts } = it;
         let cuts = match cuts {
             0 => String::new(),
-            cuts => format!(" and {}", words::many(*cuts as usize, "power cut")),
+            cuts => format!(" and {}", words::count_nouns(*cuts as usize, "power cut")),
         };
         let sum = by.program_sha256.as_deref().map(|sum| format!(", SHA-256 {sum},"));
         format!(
             " After {}{cuts} bakeoff {}{} went on with the run, under the kernel {}.",
-            words::many(*trials as usize, "trial"),
+            words::count_nouns(*trials as usize, "trial"),
             by.version,
             sum.unwrap_or_default(),
             by.kernel
@@ -92,8 +69,7 @@ fn program(run: &Run) -> StyledText {
     StyledText::default().plain(format!("Measured by bakeoff {}. {from}{sum}{later}", run.version))
 }
 
-/// What a trial and a block are.
-fn trials(layout: &DocumentLayout<'_>) -> StyledText {
+fn describe_trials(layout: &DocumentLayout<'_>) -> StyledText {
     let run = &layout.document.run.run;
     let loops = match (layout.has_both_loops(), layout.is_open()) {
         (true, _) => {
@@ -120,7 +96,7 @@ fn trials(layout: &DocumentLayout<'_>) -> StyledText {
         .plain(format!(
             "{}, all else equal, back to back in a shuffled order; all blocks are run {}.",
             layout.compare,
-            times(run)
+            describe_times(run)
         ))
         .marked(
             " What is compared is always compared inside a block, so that a machine that drifts can’t \
@@ -128,11 +104,9 @@ fn trials(layout: &DocumentLayout<'_>) -> StyledText {
         )
 }
 
-/// What stands for a network between clients and server; `None` where nothing does.
-fn network(run: &Run) -> Option<StyledText> {
-    let (_, levels) = run.factors.iter().find(|(name, _)| name == "rtt")?;
-    let is_there = |level: &String| run.alias("rtt", level).unwrap_or(level) != "0";
-    levels.iter().any(is_there).then(|| {
+fn describe_network(run: &Run) -> Option<StyledText> {
+    let is_there = |level: &String| run.resolve_alias("rtt", level).unwrap_or(level) != "0";
+    run.levels_of("rtt").iter().any(is_there).then(|| {
         StyledText::default().plain(
             "Where there is a time of round trips, an answer counts as received a round trip (rtt) after it \
              came, and its client asks for nothing before that. It is two where a server was asked for the page on \
@@ -142,8 +116,7 @@ fn network(run: &Run) -> Option<StyledText> {
     })
 }
 
-/// Whether the engines answered alike when they were asked; `None` where none was.
-fn answers(run: &Run) -> Option<StyledText> {
+fn describe_answers(run: &Run) -> Option<StyledText> {
     let first = run.answers.first()?;
     let engines: BTreeSet<&str> = run.answers.iter().map(|it| it.engine.as_str()).collect();
     let alike = |it: &Answers| run.answers.iter().all(|other| !it.is_unlike(other));
@@ -159,30 +132,28 @@ fn answers(run: &Run) -> Option<StyledText> {
     let left_out = match left_out.len() {
         0 => String::new(),
         1 => format!("; {} was not asked", left_out[0]),
-        _ => format!("; {} were not asked", words::list(&left_out)),
+        _ => format!("; {} were not asked", words::join_list(&left_out)),
     };
-    let (operations, statements) = (first.operations, words::count(first.statements));
+    let (operations, statements) = (first.operations, words::format_count(first.statements));
     let asked = format!(
         "Before its first trial each engine’s data were asked, untimed, what one client’s {} ask in \
          {statements} statements: {answered}{left_out}.",
-        words::many(operations as usize, "operation")
+        words::count_nouns(operations as usize, "operation")
     );
     Some(StyledText::default().plain(asked).marked(
         " A comparison of two that did not answer alike, or of which one left something broken or broke its promise of durability, is *void*.",
     ))
 }
 
-/// How often each block is run.
-fn times(run: &Run) -> String {
-    let times = words::many(run.repetitions as usize, "time");
+fn describe_times(run: &Run) -> String {
+    let times = words::count_nouns(run.repetitions as usize, "time");
     match run.sequential {
         Some(_) => format!("until the comparisons of their condition are decided, {times} at most"),
         None => times,
     }
 }
 
-/// What a mean, a quantile and a ratio are.
-fn figures(run: &Run) -> StyledText {
+fn explain_figures(run: &Run) -> StyledText {
     let words = StyledText::default().marked(
         "The first tenth of a trial’s time is its warm-up. Every operation that starts after it counts \
          and is followed to its end, and the trial goes on until the time is over and ",
@@ -207,14 +178,13 @@ fn figures(run: &Run) -> StyledText {
     }
 }
 
-/// What the words of judgement mean.
-fn verdicts(run: &Run) -> StyledText {
+fn explain_verdicts(run: &Run) -> StyledText {
     StyledText::default()
         .marked(
             "*Faster* and *slower* mean that the whole interval lies beyond 5 % (above 1.05, or \
              below 1 / 1.05), *same* that it lies within, *undecided* neither. ",
         )
-        .plain(family(run))
+        .plain(explain_family(run))
         .marked(
             " *Too few* means that some trial has fewer than 20 of the operation, *spiky* that two ways of \
              estimating the ratio disagree, so that the interval can’t be trusted, *no pair* that \
@@ -237,7 +207,6 @@ fn verdicts(run: &Run) -> StyledText {
         .marked(" are held against each other by their own pairs of trials.")
 }
 
-/// What the verdict goes by.
 fn judged_by(run: &Run) -> String {
     match run.figure_of_merit {
         FigureOfMerit::Time => "mean times".into(),
@@ -245,13 +214,12 @@ fn judged_by(run: &Run) -> String {
             "{}, all operations together and those that failed left out; above 1 is faster, and < stands \
              before a rate that was cut off. Where operations are due at a rate, that is given, and the \
              verdict goes by mean times",
-            rate.words()
+            rate.in_words()
         ),
     }
 }
 
-/// How many comparisons at once are dealt with.
-fn family(run: &Run) -> String {
+fn explain_family(run: &Run) -> String {
     match &run.sequential {
         None => "All comparisons of this page, of every operation under every condition, are adjusted for \
                  their number (Holm’s method): the more is compared, the clearer a difference must be."
@@ -263,20 +231,20 @@ fn family(run: &Run) -> String {
              condition’s last interim analysis alone.",
             100.0 * it.confidence,
             it.looks.len(),
-            words::many(it.comparisons as usize, "comparison"),
+            words::count_nouns(it.comparisons as usize, "comparison"),
         ),
     }
 }
 
-fn facts<const N: usize>(facts: [(&str, String); N]) -> Vec<(String, String)> {
+fn collect_facts<const N: usize>(facts: [(&str, String); N]) -> Vec<(String, String)> {
     facts.map(|(name, fact)| (name.to_owned(), fact)).into()
 }
 
-fn machine(run: &Run) -> ReportBlock {
+fn list_machine(run: &Run) -> ReportBlock {
     let machine = &run.machine;
-    let mut all = facts([
+    let mut all = collect_facts([
         ("processor", format!("{}, {} usable", machine.processor, machine.processors)),
-        ("memory", words::bytes(machine.memory_bytes)),
+        ("memory", words::format_bytes(machine.memory_bytes)),
         ("system", format!("{}, kernel {}", machine.system, machine.kernel)),
         ("disk", format!("{}, {}", machine.device, machine.file_system)),
     ]);
@@ -285,20 +253,20 @@ fn machine(run: &Run) -> ReportBlock {
     ReportBlock::Facts(all)
 }
 
-fn experiment(layout: &DocumentLayout<'_>) -> ReportBlock {
+fn list_experiment(layout: &DocumentLayout<'_>) -> ReportBlock {
     let run = &layout.document.run.run;
     let factors = run.factors.iter().map(|(name, levels)| (name.clone(), levels.join(", ")));
     let harness = format!(
         "{} of processor time to time and record an operation",
-        words::seconds(run.harness_s)
+        words::format_seconds(run.harness_s)
     );
     let mut all: Vec<(String, String)> = factors.collect();
-    all.extend(facts([
+    all.extend(collect_facts([
         ("text", run.text.clone()),
         ("harness", harness),
-        ("began", words::date(run.started_s)),
+        ("began", words::format_date(run.started_s)),
     ]));
-    all.extend(layout.document.run.ended_s.map(|at| ("ended".to_owned(), words::date(at))));
-    all.extend(facts([("seed", run.seed.to_string())]));
+    all.extend(layout.document.run.ended_s.map(|at| ("ended".to_owned(), words::format_date(at))));
+    all.extend(collect_facts([("seed", run.seed.to_string())]));
     ReportBlock::Facts(all)
 }

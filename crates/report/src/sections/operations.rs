@@ -1,4 +1,4 @@
-//! The operations: how long each took, who was faster, and by how much.
+//! Operations: their times, the faster level, and by how much.
 
 mod pairs;
 
@@ -9,17 +9,12 @@ use crate::amount::MeritAmount;
 use crate::block::{
     ColumnKind, ReportBlock, ReportCell, ReportColumn, ReportRow, ReportTable, TableStyle, Tone,
 };
-use crate::cell_rows;
+use crate::cell_tables;
 use crate::figures::{NONE, latency_or_more};
 use crate::layout::{ConditionLevels, DocumentLayout};
-use crate::section::Section;
 use crate::verdict::{self, Contrast};
 use crate::words;
 
-/// Every operation under a heading of its own.
-pub struct Operations;
-
-/// The columns that a cell can have.
 const COLUMNS: [(&str, ColumnKind); 13] = [
     ("mean", ColumnKind::Main),
     ("ratio", ColumnKind::Main),
@@ -37,35 +32,22 @@ const COLUMNS: [(&str, ColumnKind); 13] = [
     ("trials", ColumnKind::Number),
 ];
 
-/// What is said where the clients of a cell never do the operation.
 const NOT_OF_IT: &str = "not done here";
 
-/// What is said where a rate was not counted, as in runs of an older bakeoff.
 const NOT_COUNTED: &str = "not counted";
 
-impl Section for Operations {
-    fn name(&self) -> &str {
-        "operations"
-    }
-
-    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
-        let blocks = |name: &str| {
-            let pairs = pairs::table(layout, name).map(ReportBlock::Table);
-            [ReportBlock::Heading(name.into()), ReportBlock::Table(table(layout, name))]
-                .into_iter()
-                .chain(pairs)
-        };
-        layout.operations().flat_map(blocks).collect()
-    }
-
-    fn is_of_cells(&self) -> bool {
-        true
-    }
+pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+    let blocks = |name: &str| {
+        let pairs = pairs::build_table(layout, name).map(ReportBlock::Table);
+        [ReportBlock::Heading(name.into()), ReportBlock::Table(build_table(layout, name))]
+            .into_iter()
+            .chain(pairs)
+    };
+    layout.operations().flat_map(blocks).collect()
 }
 
-/// What the levels are compared by at an operation: the time where some conditions have a rate and others
-/// are given one. `None` where nothing is compared.
-fn merit(layout: &DocumentLayout<'_>, operation: &str) -> Option<FigureOfMerit> {
+/// Time, where only some conditions are compared by a rate; `None` where nothing is compared.
+fn find_merit(layout: &DocumentLayout<'_>, operation: &str) -> Option<FigureOfMerit> {
     let any = layout.conditions.iter().find_map(|condition| layout.merit(operation, condition))?;
     Some(match operation {
         ALL_OPERATIONS => any,
@@ -73,23 +55,22 @@ fn merit(layout: &DocumentLayout<'_>, operation: &str) -> Option<FigureOfMerit> 
     })
 }
 
-/// A row for each condition and level.
-fn table<'a>(layout: &DocumentLayout<'a>, operation: &'a str) -> ReportTable {
-    let mut columns = cell_rows::names(layout);
+fn build_table<'a>(layout: &DocumentLayout<'a>, operation: &'a str) -> ReportTable {
+    let mut columns = cell_tables::name_columns(layout);
     columns.extend(COLUMNS.map(|(name, kind)| ReportColumn::new(kind, name)));
-    if let Some(name) = heading(layout, operation) {
+    if let Some(name) = find_heading(layout, operation) {
         columns[layout.varying.len() + 1].name = name.into();
     }
     let mut rows = Vec::new();
-    for condition in conditions(layout, operation) {
+    for condition in list_conditions(layout, operation) {
         for (number, level) in layout.levels.iter().enumerate() {
-            let marks = cell_rows::marks(layout, condition, level);
-            let cells = cells(layout, operation, condition, level).into_iter();
+            let marks = cell_tables::mark_cell(layout, condition, level);
+            let cells = format_cells(layout, operation, condition, level).into_iter();
             let cells = cells.zip(COLUMNS).map(|(text, (_, kind))| match kind {
                 ColumnKind::Verdict => ReportCell::verdict(text),
                 _ => text.into(),
             });
-            rows.push(cell_rows::row(layout, condition, level, number > 0, marks, cells));
+            rows.push(cell_tables::build_row(layout, condition, level, number > 0, marks, cells));
         }
     }
     let table = ReportTable {
@@ -98,25 +79,23 @@ fn table<'a>(layout: &DocumentLayout<'a>, operation: &'a str) -> ReportTable {
         columns,
         rows,
         note: held_back(layout, operation),
-        compact: Some(Box::new(compact(layout, operation))),
+        compact: Some(Box::new(build_compact(layout, operation))),
     };
-    let (name, charted) = (layout.varying.len(), layout.charted());
+    let (name, charted) = (layout.varying.len(), layout.charted_levels());
     table.without_empty_columns(|row| charted.contains(&row.cells[name].text.as_str()))
 }
 
-/// The heading of the figures that are compared, where it is not that of mean times.
-fn heading(layout: &DocumentLayout<'_>, operation: &str) -> Option<&'static str> {
-    match merit(layout, operation) {
-        Some(merit) if merit.is_rate() => Some(merit.words()),
+fn find_heading(layout: &DocumentLayout<'_>, operation: &str) -> Option<&'static str> {
+    match find_merit(layout, operation) {
+        Some(merit) if merit.is_rate() => Some(merit.in_words()),
         _ if layout.is_open() && layout.only_merit(operation).is_some() => Some("mean response"),
         _ if layout.is_open() => Some("compared"),
         _ => None,
     }
 }
 
-/// The conditions that there can be figures of an operation at: a rate of all of them is none where it
-/// is given.
-fn conditions<'b, 'a>(
+/// A rate of all operations is no figure where it is given.
+fn list_conditions<'b, 'a>(
     layout: &'b DocumentLayout<'a>,
     operation: &'b str,
 ) -> impl Iterator<Item = &'b ConditionLevels<'a>> {
@@ -126,8 +105,7 @@ fn conditions<'b, 'a>(
     layout.conditions.iter().filter(has)
 }
 
-/// A text for each of [`COLUMNS`].
-fn cells<'a>(
+fn format_cells<'a>(
     layout: &DocumentLayout<'a>,
     operation: &'a str,
     condition: &ConditionLevels<'a>,
@@ -141,20 +119,22 @@ fn cells<'a>(
     let cut_off = figures.is_some_and(|figures| figures.unfinished > 0);
     let quantile =
         |of: fn(&OperationSummary) -> Option<f64>| latency_or_more(figures.and_then(of), cut_off);
-    // A rate of one kind of operation is not told twice.
+    // A rate of a single kind of operation is not shown twice.
     let is_told = rate.is_some_and(|rate| {
         matches!(rate.merit, FigureOfMerit::Operations | FigureOfMerit::Requests)
     });
     [
         amount.map_or(NONE.into(), |it| it.in_column()),
-        comparison.map_or(NONE.into(), ratio),
-        comparison.map_or(NONE.into(), interval),
-        standing(layout, (operation, condition, level), amount, comparison),
-        comparison.and_then(|it| engine_only(it, rate.is_some())).map_or(NONE.into(), words::ratio),
+        comparison.map_or(NONE.into(), format_ratio),
+        comparison.map_or(NONE.into(), format_interval),
+        describe_standing(layout, (operation, condition, level), amount, comparison),
+        comparison
+            .and_then(|it| engine_only(it, rate.is_some()))
+            .map_or(NONE.into(), words::format_ratio),
         rate.map_or(NONE.into(), |_| quantile(|f| f.mean_s)),
         figures.filter(|_| !is_told).map_or(NONE.into(), |f| {
             let at_most = if f.unfinished > 0 { words::UNDER } else { "" };
-            format!("{at_most}{}", words::digits(f.per_second))
+            format!("{at_most}{}", words::format_digits(f.per_second))
         }),
         quantile(|f| f.p50_s),
         quantile(|f| f.p95_s),
@@ -165,15 +145,13 @@ fn cells<'a>(
     ]
 }
 
-/// The ratio without the harness's own time, in the direction of the ratio beside it: of a rate, above 1 is
-/// faster.
+/// The ratio without the harness's time. Of a rate, above 1 is faster.
 fn engine_only(comparison: &Comparison, by_rate: bool) -> Option<f64> {
     let slower = comparison.engine_only_ratio?;
     Some(if by_rate { 1.0 / slower } else { slower })
 }
 
-/// What is said of a level beside its figures.
-fn standing<'a>(
+fn describe_standing<'a>(
     layout: &DocumentLayout<'a>,
     (operation, condition, level): (&str, &ConditionLevels<'a>, &'a str),
     amount: Option<MeritAmount>,
@@ -181,7 +159,7 @@ fn standing<'a>(
 ) -> String {
     let figures = layout.figures(operation, condition, level);
     if let Some(comparison) = comparison.filter(|it| it.is_held_back()) {
-        return verdict::marked(comparison.verdict);
+        return verdict::mark_verdict(comparison.verdict);
     }
     let word = match (amount, comparison) {
         (None, _) if layout.cell(condition, level).is_none() => "no trial",
@@ -191,7 +169,7 @@ fn standing<'a>(
         _ if layout.is_harness(level) => "harness",
         (Some(_), Some(comparison)) if comparison.blocks == 0 => "no pair",
         (Some(_), Some(comparison)) => comparison.verdict.word(),
-        // Figures that nothing is compared by.
+        // Nothing is compared by these figures.
         _ if layout.merit(operation, condition).is_none() => "",
         _ if level == layout.document.run.run.baseline && layout.levels.len() > 1 => "baseline",
         _ => "",
@@ -199,17 +177,17 @@ fn standing<'a>(
     word.to_owned()
 }
 
-/// What the mark of a verdict means, where a row of the operation's table has it.
+/// Explains the mark of a held-back verdict, where a row has it.
 fn held_back(layout: &DocumentLayout<'_>, operation: &str) -> Option<String> {
     let rows = layout.conditions.iter().flat_map(|condition| {
         let of = |level: &&str| layout.against_baseline(operation, condition, level);
         layout.levels.iter().filter(|level| !layout.is_harness(level)).filter_map(of)
     });
     let over = rows.filter(|it| it.is_held_back()).map(|it| it.adjusted_over).max()?;
-    Some(verdict::explained(Some(over)))
+    Some(verdict::explain_mark(Some(over)))
 }
 
-/// Whether levels are compared by a rate there, and a cell that has operations has none.
+/// Levels are compared by a rate, and a cell with operations has none.
 fn is_uncounted<'a>(
     layout: &DocumentLayout<'a>,
     operation: &str,
@@ -221,32 +199,31 @@ fn is_uncounted<'a>(
     cell.is_some_and(|cell| cell.operations.iter().any(|it| it.mean_s.is_some()))
 }
 
-/// "2.10", "≥ 31.0", or that there is none.
-fn ratio(comparison: &Comparison) -> String {
-    Contrast::shown(comparison).map_or(NONE.into(), |it| words::ratio_or_bound(it.ratio, it.is))
+/// "2.10", "≥ 31.0".
+fn format_ratio(comparison: &Comparison) -> String {
+    Contrast::from_shown_comparison(comparison)
+        .map_or(NONE.into(), |it| words::ratio_or_bound(it.ratio, it.is))
 }
 
-/// "1.90 to 2.40", "from 28.0", that it is wide, or that there is none.
-fn interval(comparison: &Comparison) -> String {
-    let contrast = Contrast::shown(comparison);
-    let text = contrast.and_then(|it| words::ends(it.ends, it.is, it.blocks));
+/// "1.90 to 2.40", "from 28.0", or that it is wide.
+fn format_interval(comparison: &Comparison) -> String {
+    let contrast = Contrast::from_shown_comparison(comparison);
+    let text = contrast.and_then(|it| words::format_ends(it.ends, it.is, it.blocks));
     text.unwrap_or_else(|| NONE.into())
 }
 
-/// A row for each condition and a column for each level.
-fn compact<'a>(layout: &DocumentLayout<'a>, operation: &'a str) -> ReportTable {
-    let charted = layout.charted();
-    let condition =
-        layout.varying.iter().map(|factor| ReportColumn::new(ColumnKind::Condition, *factor));
+fn build_compact<'a>(layout: &DocumentLayout<'a>, operation: &'a str) -> ReportTable {
+    let charted = layout.charted_levels();
+    let condition = ReportColumn::from_factors(&layout.varying);
     let levels = charted.iter().map(|level| ReportColumn::new(ColumnKind::Number, *level));
     let row = |condition: &ConditionLevels<'a>| {
         let cells = charted.iter().map(|level| compact_cell(layout, operation, condition, level));
         ReportRow::from_cells(condition.iter().map(|level| (*level).into()).chain(cells))
     };
     let baseline = &layout.document.run.run.baseline;
-    let compared = merit(layout, operation);
+    let compared = find_merit(layout, operation);
     let rate = compared.filter(|merit| merit.is_rate());
-    let metric = rate.map_or(layout.metric(), FigureOfMerit::words);
+    let metric = rate.map_or(layout.name_metric(), FigureOfMerit::in_words);
     let shown = match layout.levels.len() {
         0 | 1 => metric.to_owned(),
         _ if compared.is_none() => metric.to_owned(),
@@ -259,21 +236,19 @@ fn compact<'a>(layout: &DocumentLayout<'a>, operation: &'a str) -> ReportTable {
     ReportTable {
         caption: format!("{shown}{service}").into(),
         columns: condition.chain(levels).collect(),
-        rows: conditions(layout, operation).map(row).collect(),
+        rows: list_conditions(layout, operation).map(row).collect(),
         note: compact_note(layout, operation),
         ..ReportTable::default()
     }
 }
 
-/// What stands below the figures.
 fn compact_note(layout: &DocumentLayout<'_>, operation: &str) -> Option<String> {
-    let notes = [harness(layout, operation), held_back(layout, operation)];
+    let notes = [describe_harness(layout, operation), held_back(layout, operation)];
     let notes: Vec<String> = notes.into_iter().flatten().collect();
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 
-/// What an operation takes where nothing is done, in a line.
-fn harness(layout: &DocumentLayout<'_>, operation: &str) -> Option<String> {
+fn describe_harness(layout: &DocumentLayout<'_>, operation: &str) -> Option<String> {
     let line = |level: &&str| {
         let amounts = layout.conditions.iter();
         let amounts = amounts.filter_map(|condition| layout.amount(operation, condition, level));
@@ -289,7 +264,7 @@ fn harness(layout: &DocumentLayout<'_>, operation: &str) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("; "))
 }
 
-/// The mean and the verdict, and below them the ratio and its interval.
+/// Mean and verdict, and below them ratio and interval.
 fn compact_cell<'a>(
     layout: &DocumentLayout<'a>,
     operation: &'a str,
@@ -299,25 +274,25 @@ fn compact_cell<'a>(
     let figures = layout.figures(operation, condition, level);
     let comparison = layout.against_baseline(operation, condition, level);
     let amount = layout.amount(operation, condition, level);
-    let standing = standing(layout, (operation, condition, level), amount, comparison);
+    let standing = describe_standing(layout, (operation, condition, level), amount, comparison);
     let Some(amount) = amount else { return ReportCell::verdict(standing) };
     let tone = Tone::from_word(&standing);
     let cut_off = figures.is_some_and(|f| f.unfinished > 0);
     let mean = amount.text();
     let text = match comparison.filter(|comparison| comparison.ratio.is_some()) {
-        Some(comparison) => format!("{mean} {standing}\n{}", against(comparison)),
+        Some(comparison) => format!("{mean} {standing}\n{}", format_standing(comparison)),
         None if standing.is_empty() => mean,
         None => format!("{mean}\n{standing}"),
     };
     let service = figures.and_then(|f| f.service_mean_s);
     let service = service.map(|mean| format!("{} service", words::seconds_or_more(mean, cut_off)));
-    // Of a disk people ask how much it serves and how fast.
+    // Readers of a disk's figures ask for both its rate and its time.
     let other = figures.filter(|_| !layout.has_engines() || amount.merit.is_rate());
     let other = other.and_then(|f| match amount.merit.is_rate() {
         true => Some(format!("{} each", words::seconds_or_more(f.mean_s?, cut_off))),
-        false => Some(format!("{}/s", words::digits(f.per_second))),
+        false => Some(format!("{}/s", words::format_digits(f.per_second))),
     });
-    let marks = cell_rows::marks(layout, condition, level);
+    let marks = cell_tables::mark_cell(layout, condition, level);
     let wrong = marks.iter().map(|mark| mark.text.to_owned());
     let lines: Vec<String> =
         [text].into_iter().chain(service).chain(other).chain(wrong.clone()).collect();
@@ -326,9 +301,9 @@ fn compact_cell<'a>(
 }
 
 /// "0.47 (0.42–0.53)", "≥ 31.0 (from 28.0)".
-fn against(comparison: &Comparison) -> String {
-    let ratio = ratio(comparison);
-    match interval(comparison) {
+fn format_standing(comparison: &Comparison) -> String {
+    let ratio = format_ratio(comparison);
+    match format_interval(comparison) {
         none if none == NONE => ratio,
         bound if bound.starts_with("up to ") => format!("{ratio} ({bound})"),
         interval => format!("{ratio} ({})", interval.replace(" to ", "–")),

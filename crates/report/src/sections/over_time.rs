@@ -1,5 +1,4 @@
-//! How the trials went over time: what their clients got done, what the engines owed, and when they
-//! paid.
+//! Trials over time: the clients' work, the engines' debts, and their payments.
 
 use bakeoff_analysis::{CellView, LinePiece, OverTime, OwedOverTime};
 use bakeoff_results::PaymentSeries;
@@ -8,19 +7,14 @@ use crate::block::{
     ColumnKind, CourseTracks, Folded, Moments, ReportBlock, ReportCell, Timeline, TimelineUnit,
     Timelines, Track, TrackHeight, TrackLine, TrackLines,
 };
-use crate::cell_rows::{self, ColumnHead};
+use crate::cell_tables::{self, ColumnHead};
 use crate::figures::{self, NONE};
 use crate::layout::{ConditionLevels, DocumentLayout};
-use crate::section::Section;
 use crate::words;
 
-/// A chart for each setting, and one for what each level owed.
-pub struct Over;
-
-/// How many settings are shown at once: those whose trials went least evenly. The others are folded.
+/// Settings with the least even trials are shown; the others are folded.
 const SHOWN: usize = 4;
 
-/// What is shown, and of what.
 const EXPLAINED: &str = "One trial of each cell, second by second: of each setting those of the \
                          block whose throughput is in the middle, so that its levels ran back to \
                          back. What an engine puts off (a log to checkpoint, pages to write, tables \
@@ -28,7 +22,6 @@ const EXPLAINED: &str = "One trial of each cell, second by second: of each setti
                          when. Thirds: operations a second, of all kinds, in each third of the trial. \
                          Every second of every trial: --format csv --rows series.";
 
-/// How the charts are read.
 const READ: &str = "A point a second; of a trial of over 300 seconds a point is the mean of several, \
                     and a band goes from the least to the most of them, so that no second is left \
                     out. Bars below the axis: seconds in which no operation ended. Shaded: outside \
@@ -45,64 +38,54 @@ const COLUMNS: [ColumnHead; 7] = [
     ("paid", None, ColumnKind::LongNumber),
 ];
 
-impl Section for Over {
-    fn name(&self) -> &str {
-        "over-time"
+pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+    let known = |condition: &&ConditionLevels| !find_courses(layout, condition).is_empty();
+    let settings: Vec<&ConditionLevels> = layout.conditions.iter().filter(known).collect();
+    if settings.is_empty() {
+        return Vec::new();
     }
-
-    fn title(&self) -> &str {
-        "Over time"
+    let charted = layout.charted_levels();
+    let (shown, folded) = least_even(layout, &settings);
+    let charts = |numbers: &[usize]| {
+        numbers.iter().flat_map(|at| build_charts(layout, *at, settings[*at])).collect()
+    };
+    let legend = charted.iter().map(|level| sign_level(layout, level)).collect();
+    let mut blocks = vec![
+        ReportBlock::Lead(EXPLAINED.into()),
+        ReportBlock::Timelines(Timelines {
+            explained: READ.into(),
+            legend,
+            charts: charts(&shown),
+        }),
+    ];
+    if !folded.is_empty() {
+        let more = Timelines { charts: charts(&folded), ..Timelines::default() };
+        blocks.push(ReportBlock::Folded(Folded {
+            summary: format!(
+                "{} over time, more even than those above",
+                words::count_nouns(folded.len(), "setting")
+            ),
+            blocks: vec![ReportBlock::Timelines(more)],
+            long: true,
+        }));
     }
-
-    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
-        let known = |condition: &&ConditionLevels| !courses(layout, condition).is_empty();
-        let settings: Vec<&ConditionLevels> = layout.conditions.iter().filter(known).collect();
-        if settings.is_empty() {
-            return Vec::new();
-        }
-        let charted = layout.charted();
-        let (shown, folded) = least_even(layout, &settings);
-        let charts = |numbers: &[usize]| {
-            numbers.iter().flat_map(|at| charts(layout, *at, settings[*at])).collect()
-        };
-        let legend = charted.iter().map(|level| sign(layout, level)).collect();
-        let mut blocks = vec![
-            ReportBlock::Lead(EXPLAINED.into()),
-            ReportBlock::Timelines(Timelines {
-                explained: READ.into(),
-                legend,
-                charts: charts(&shown),
-            }),
-        ];
-        if !folded.is_empty() {
-            let more = Timelines { charts: charts(&folded), ..Timelines::default() };
-            blocks.push(ReportBlock::Folded(Folded {
-                summary: format!(
-                    "{} over time, more even than those above",
-                    words::many(folded.len(), "setting")
-                ),
-                blocks: vec![ReportBlock::Timelines(more)],
-                long: true,
-            }));
-        }
-        let cells = |level: &str, cell: &CellView| {
-            let shown = cell.over_time.as_ref().filter(|_| charted.contains(&level));
-            shown.map(cells)
-        };
-        let caption = "Over time: every cell";
-        let table = cell_rows::table(layout, caption, &COLUMNS, |_, _| Vec::new(), cells);
-        blocks.extend(table.map(ReportBlock::Table));
-        blocks
-    }
+    let cells = |level: &str, cell: &CellView| {
+        let shown = cell.over_time.as_ref().filter(|_| charted.contains(&level));
+        shown.map(format_cells)
+    };
+    let caption = "Over time: every cell";
+    let table = cell_tables::build_table(layout, caption, &COLUMNS, |_, _| Vec::new(), cells);
+    blocks.extend(table.map(ReportBlock::Table));
+    blocks
 }
 
-/// The numbers of the settings that are shown, and of those that are folded, both in their order.
+/// Numbers of the settings that are shown and that are folded, each in their order.
 fn least_even(
     layout: &DocumentLayout<'_>,
     settings: &[&ConditionLevels<'_>],
 ) -> (Vec<usize>, Vec<usize>) {
     let evenness = |at: &usize| {
-        let courses = courses(layout, settings[*at]).into_iter();
+        let courses = find_courses(layout, settings[*at]).into_iter();
         let of = |(_, course): (&str, &OverTime)| {
             let thirds = course.thirds_per_second;
             let (least, most) =
@@ -119,41 +102,40 @@ fn least_even(
     (shown, folded)
 }
 
-fn sign(layout: &DocumentLayout<'_>, level: &str) -> ReportCell {
+fn sign_level(layout: &DocumentLayout<'_>, level: &str) -> ReportCell {
     ReportCell { style: Some(layout.style(level)), ..level.into() }
 }
 
-/// The levels of a setting whose course is known.
-fn courses<'a>(
+fn find_courses<'a>(
     layout: &DocumentLayout<'a>,
     condition: &ConditionLevels<'a>,
 ) -> Vec<(&'a str, &'a OverTime)> {
     let of = |level| Some((level, layout.cell(condition, level)?.over_time.as_ref()?));
-    layout.charted().into_iter().filter_map(of).collect()
+    layout.charted_levels().into_iter().filter_map(of).collect()
 }
 
-/// A chart of what the clients of all levels got done, and one of what each level owed.
-fn charts<'a>(
+/// One chart of the clients at all levels, and one of the debts at each level.
+fn build_charts<'a>(
     layout: &DocumentLayout<'a>,
     number: usize,
     condition: &ConditionLevels<'a>,
 ) -> Vec<Timeline> {
-    let courses = courses(layout, condition);
-    let place = layout.place(condition).trim_start_matches(" with ").to_owned();
+    let courses = find_courses(layout, condition);
+    let place = layout.describe_place(condition).trim_start_matches(" with ").to_owned();
     let ran_s = courses.iter().map(|(_, it)| it.ran_s).fold(0.0, f64::max);
     let window_s = courses.iter().find_map(|(_, it)| it.window_s);
     let mut charts = vec![CourseTracks {
         id: format!("t{number}"),
-        caption: words::capital(&place),
-        description: description(&courses),
+        caption: words::capitalize(&place),
+        description: describe_courses(&courses),
         ran_s,
         window_s,
-        tracks: work(layout, &courses),
+        tracks: work_tracks(layout, &courses),
     }];
     for (at, (level, course)) in courses.iter().enumerate() {
-        let tracks = debts(course, layout.style(level));
+        let tracks = debt_tracks(course, layout.style(level));
         if !tracks.is_empty() {
-            let name = words::contender(layout.compare, level);
+            let name = words::name_contender(layout.compare, level);
             let with = if place.is_empty() { String::new() } else { format!(", with {place}") };
             charts.push(CourseTracks {
                 id: format!("t{number}d{at}"),
@@ -168,8 +150,7 @@ fn charts<'a>(
     charts.into_iter().map(Timeline::from).collect()
 }
 
-/// Throughput and latency, a line a level.
-fn work(layout: &DocumentLayout<'_>, courses: &[(&str, &OverTime)]) -> Vec<Track> {
+fn work_tracks(layout: &DocumentLayout<'_>, courses: &[(&str, &OverTime)]) -> Vec<Track> {
     let lines = |pieces: fn(&OverTime) -> &Vec<LinePiece>| {
         let line = |(level, course): &(&str, &OverTime)| TrackLine {
             name: (*level).into(),
@@ -185,12 +166,11 @@ fn work(layout: &DocumentLayout<'_>, courses: &[(&str, &OverTime)]) -> Vec<Track
     let latency = lines(|course| &course.latency_s);
     vec![
         track("operations a second", TimelineUnit::Rate, TrackHeight::Tall, rate),
-        track(layout.metric(), TimelineUnit::Seconds, TrackHeight::Middle, latency),
+        track(layout.name_metric(), TimelineUnit::Seconds, TrackHeight::Middle, latency),
     ]
 }
 
-/// What a level owed, and when it paid.
-fn debts(course: &OverTime, style: usize) -> Vec<Track> {
+fn debt_tracks(course: &OverTime, style: usize) -> Vec<Track> {
     let owed = course.owed.iter().filter(|owed| !owed.pieces.is_empty()).map(|owed| {
         Track::Lines(TrackLines {
             title: owed_title(owed),
@@ -207,7 +187,7 @@ fn debts(course: &OverTime, style: usize) -> Vec<Track> {
     owed.chain(paid).collect()
 }
 
-/// "dirty pages", "history list length, rows": what is in bytes says so at its axis.
+/// "history list length, rows"; bytes say so at their axis.
 fn owed_title(owed: &OwedOverTime) -> String {
     match owed.unit.as_str() {
         "bytes" => owed.name.clone(),
@@ -216,10 +196,9 @@ fn owed_title(owed: &OwedOverTime) -> String {
     }
 }
 
-/// What the lines of a setting come to, in words.
-fn description(courses: &[(&str, &OverTime)]) -> String {
+fn describe_courses(courses: &[(&str, &OverTime)]) -> String {
     let says = |(level, course): &(&str, &OverTime)| {
-        let thirds = course.thirds_per_second.map(words::digits);
+        let thirds = course.thirds_per_second.map(words::format_digits);
         format!("{level} {}", thirds.join(", "))
     };
     let levels: Vec<String> = courses.iter().map(says).collect();
@@ -232,43 +211,43 @@ fn description(courses: &[(&str, &OverTime)]) -> String {
 
 fn owed_in_words(course: &OverTime) -> String {
     let owed = course.owed.iter().filter_map(|owed| {
-        let most = most(owed)?;
+        let most = most_owed(owed)?;
         let text = |amount| match owed.unit.as_str() {
-            "bytes" => words::bytes(amount),
-            unit => format!("{} {unit}", words::count(amount)),
+            "bytes" => words::format_bytes(amount),
+            unit => format!("{} {unit}", words::format_count(amount)),
         };
         let limit = owed.limit.map_or(String::new(), |limit| format!(" of {}", text(limit)));
         Some(format!("{}: at most {}{limit}", owed.name, text(most as u64)))
     });
-    let paid = course.payments.iter().map(|payment| format!("{}: {}", payment.name, paid(payment)));
+    let paid =
+        course.payments.iter().map(|payment| format!("{}: {}", payment.name, count_paid(payment)));
     format!("{}.", owed.chain(paid).collect::<Vec<_>>().join("; "))
 }
 
-fn most(owed: &OwedOverTime) -> Option<f64> {
+fn most_owed(owed: &OwedOverTime) -> Option<f64> {
     owed.pieces.iter().filter_map(|piece| piece.most).reduce(f64::max)
 }
 
-fn paid(payment: &PaymentSeries) -> u64 {
+fn count_paid(payment: &PaymentSeries) -> u64 {
     payment.ended.iter().fold(0, |sum, (_, number)| sum.saturating_add(*number))
 }
 
-/// A text for each of [`COLUMNS`].
-fn cells(course: &OverTime) -> [String; COLUMNS.len()] {
-    let [first, second, last] = course.thirds_per_second.map(words::digits);
+fn format_cells(course: &OverTime) -> [String; COLUMNS.len()] {
+    let [first, second, last] = course.thirds_per_second.map(words::format_digits);
     let idle = |seconds: f64| match seconds {
         0.0 => NONE.to_owned(),
-        seconds => format!("{} s", words::count(seconds.round() as u64)),
+        seconds => format!("{} s", words::format_count(seconds.round() as u64)),
     };
     let share = |owed: &OwedOverTime| {
         let limit = owed.limit.filter(|limit| *limit > 0)?;
-        Some((most(owed)? / limit as f64, owed.name.clone()))
+        Some((most_owed(owed)? / limit as f64, owed.name.clone()))
     };
     let nearest =
         course.owed.iter().filter_map(share).max_by(|one, other| one.0.total_cmp(&other.0));
     let paid: Vec<String> = course
         .payments
         .iter()
-        .map(|payment| format!("{} × {}", payment.name, words::count(paid(payment))))
+        .map(|payment| format!("{} × {}", payment.name, words::format_count(count_paid(payment))))
         .collect();
     [
         first,
@@ -276,7 +255,9 @@ fn cells(course: &OverTime) -> [String; COLUMNS.len()] {
         last,
         idle(course.idle_s),
         idle(course.longest_idle_s),
-        nearest.map_or(NONE.into(), |(share, name)| format!("{name} {}", words::percent(share))),
+        nearest.map_or(NONE.into(), |(share, name)| {
+            format!("{name} {}", words::format_percent(share))
+        }),
         if paid.is_empty() { figures::NONE.into() } else { paid.join(", ") },
     ]
 }

@@ -1,18 +1,13 @@
-//! What a commit costs by the model of the disk, priced from traced requests.
+//! The price of a commit by the disk's model, computed from traced requests.
 
 use bakeoff_analysis::{CellView, PriceRatio, PricedView};
 
 use crate::block::{ColumnKind, ReportBlock};
-use crate::cell_rows::{self, ColumnHead};
+use crate::cell_tables::{self, ColumnHead};
 use crate::figures::{self, NONE};
 use crate::layout::DocumentLayout;
-use crate::section::Section;
 use crate::words;
 
-/// Prices, with what was watched beside them.
-pub struct Priced;
-
-/// What the figures mean, for a reader.
 const EXPLAINED: &str = "Priced, not watched: before the clients of a steady trial started, and while the \
                          disk took no time, what each engine asked of it was traced over whole cycles of its \
                          deferred work, and then given to the model of the disk. Device time a commit: all of it, \
@@ -35,58 +30,44 @@ const COLUMNS: [ColumnHead; 9] = [
     ("cycles of deferred work traced", None, ColumnKind::Number),
 ];
 
-impl Section for Priced {
-    fn name(&self) -> &str {
-        "priced"
+pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+    let views = || layout.document.cells.iter().filter_map(|cell| cell.priced);
+    let cells = |_: &str, cell: &CellView| cell.priced.map(|it| format_cells(&it));
+    let table = cell_tables::build_table(layout, "Priced", &COLUMNS, |_, _| Vec::new(), cells);
+    let Some(mut table) = table else { return Vec::new() };
+    if views().any(|it| it.is_apart() == Some(true)) {
+        let note = "Where priced ÷ watched is beyond 0.80 to 1.25, price and window disagree: don’t rest \
+                    anything on that price before you know why.";
+        table.note = Some(note.into());
     }
-
-    fn title(&self) -> &str {
-        "What a commit costs the disk: priced"
-    }
-
-    fn link(&self) -> &str {
-        "Priced commits"
-    }
-
-    /// A row for each cell that was priced.
-    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
-        let views = || layout.document.cells.iter().filter_map(|cell| cell.priced);
-        let cells = |_: &str, cell: &CellView| cell.priced.map(|it| cells(&it));
-        let table = cell_rows::table(layout, "Priced", &COLUMNS, |_, _| Vec::new(), cells);
-        let Some(mut table) = table else { return Vec::new() };
-        if views().any(|it| it.is_apart() == Some(true)) {
-            let note = "Where priced ÷ watched is beyond 0.80 to 1.25, price and window disagree: don’t rest \
-                        anything on that price before you know why.";
-            table.note = Some(note.into());
-        }
-        vec![ReportBlock::Lead(EXPLAINED.into()), ReportBlock::Table(table)]
-    }
+    vec![ReportBlock::Lead(EXPLAINED.into()), ReportBlock::Table(table)]
 }
 
-/// A text for each of [`COLUMNS`].
-fn cells(it: &PricedView) -> [String; COLUMNS.len()] {
+fn format_cells(it: &PricedView) -> [String; COLUMNS.len()] {
     let share = |part: f64| match it.time_s > 0.0 {
         true => format!("{:.0} %", 100.0 * part / it.time_s),
         false => NONE.into(),
     };
     let most = match (it.rate, it.rate_most) {
-        (Some(rate), Some(most)) => format!("{} to {}", words::digits(rate), words::digits(most)),
-        (rate, _) => figures::text(rate, words::digits),
+        (Some(rate), Some(most)) => {
+            format!("{} to {}", words::format_digits(rate), words::format_digits(most))
+        }
+        (rate, _) => figures::format_optional(rate, words::format_digits),
     };
     [
-        words::seconds(it.time_s),
-        it.ratio.as_ref().map_or(NONE.into(), ratio),
+        words::format_seconds(it.time_s),
+        it.ratio.as_ref().map_or(NONE.into(), format_ratio),
         share(it.put_off_s),
         share(it.reads_s),
         most,
-        figures::text(it.watched_rate, words::digits),
-        figures::text(it.watched_s, words::seconds),
-        figures::text(it.over_watched(), |ratio| format!("{ratio:.2}")),
-        figures::text(it.turns, |turns| format!("{turns:.1}")),
+        figures::format_optional(it.watched_rate, words::format_digits),
+        figures::format_optional(it.watched_s, words::format_seconds),
+        figures::format_optional(it.over_watched(), |ratio| format!("{ratio:.2}")),
+        figures::format_optional(it.turns, |turns| format!("{turns:.1}")),
     ]
 }
 
-fn ratio(it: &PriceRatio) -> String {
+fn format_ratio(it: &PriceRatio) -> String {
     match (it.low, it.high) {
         (Some(low), Some(high)) => format!("{:.2} ({low:.2} to {high:.2})", it.ratio),
         _ => format!("{:.2}", it.ratio),

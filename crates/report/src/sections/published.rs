@@ -1,10 +1,10 @@
-//! What somebody else measured beside what was measured here, by shape alone.
+//! Published figures beside ours, by shape alone.
 
 mod lines;
 
-pub(super) use lines::theirs as figure_of;
+pub(super) use lines::place_published as figure_of;
 
-use bakeoff_analysis::{Ours, PublishedStatement, RatioIs, RatioShape};
+use bakeoff_analysis::{Ours, PublishedStatement, RatioBound, RatioShape};
 use bakeoff_results::published::{
     Publication as Source, PublishedFigure, PublishedTable as Figures, PublishedValue, Quantity,
 };
@@ -13,16 +13,11 @@ use crate::block::{
     CellMark, ColumnKind, Folded, ReportBlock, ReportCell, ReportColumn, ReportRow, ReportTable,
     StyledText, Tone,
 };
-use crate::cell_rows;
+use crate::cell_tables;
 use crate::figures::NONE;
 use crate::layout::DocumentLayout;
-use crate::section::Section;
 use crate::words;
 
-/// Published figures.
-pub struct PublishedSection;
-
-/// How the table is read.
 const EXPLAINED: &str = "Each side is divided by its own base, so that neither’s hardware has a part in it; \
                          seconds are theirs or ours, and are never compared. In brackets: where the true \
                          ratio lies, 19 times in 20. Same shape: all of this range lies within 1.25 times \
@@ -31,46 +26,31 @@ const EXPLAINED: &str = "Each side is divided by its own base, so that neither�
                          Stronger, weaker, not the same: all of the range lies further off than 1.25 \
                          times, or goes the opposite way. A change of under 10 % is none.";
 
-/// What is said of space, which is of no operation.
+/// Space belongs to no operation.
 const SPACE: &str = "space on disk";
 
-impl Section for PublishedSection {
-    fn name(&self) -> &str {
-        "published"
+pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+    let document = layout.document;
+    let source = document.run.run.published.as_ref();
+    let Some((source, view)) = source.zip(document.published.as_ref()) else {
+        return Vec::new();
+    };
+    let mut blocks = vec![
+        ReportBlock::Note(StyledText::default().stressed(source.question.as_str())),
+        ReportBlock::Facts(list_facts(source)),
+    ];
+    blocks.extend(build_sentence(layout, &view.statements).map(ReportBlock::Note));
+    blocks.push(ReportBlock::Note(describe_counts(&view.statements, view.elsewhere).into()));
+    if !view.statements.is_empty() {
+        blocks.extend(lines::build_lines(layout, &view.statements).map(ReportBlock::Sweeps));
+        blocks.push(ReportBlock::Lead(EXPLAINED.into()));
+        blocks.push(ReportBlock::Table(build_table(layout, &view.statements)));
     }
-
-    fn title(&self) -> &str {
-        "Published figures beside ours"
-    }
-
-    fn link(&self) -> &str {
-        "Published figures"
-    }
-
-    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
-        let document = layout.document;
-        let source = document.run.run.published.as_ref();
-        let Some((source, view)) = source.zip(document.published.as_ref()) else {
-            return Vec::new();
-        };
-        let mut blocks = vec![
-            ReportBlock::Note(StyledText::default().stressed(source.question.as_str())),
-            ReportBlock::Facts(facts(source)),
-        ];
-        blocks.extend(sentence(layout, &view.statements).map(ReportBlock::Note));
-        blocks.push(ReportBlock::Note(counts(&view.statements, view.elsewhere).into()));
-        if !view.statements.is_empty() {
-            blocks.extend(lines::lines(layout, &view.statements).map(ReportBlock::Sweeps));
-            blocks.push(ReportBlock::Lead(EXPLAINED.into()));
-            blocks.push(ReportBlock::Table(table(layout, &view.statements)));
-        }
-        blocks.push(all(source));
-        blocks
-    }
+    blocks.push(list_published(source));
+    blocks
 }
 
-/// Where the figures are from, and what differs.
-fn facts(source: &Source) -> Vec<(String, String)> {
+fn list_facts(source: &Source) -> Vec<(String, String)> {
     let url = source.url.iter().map(|url| format!(", {url}"));
     let article = format!("{}, {}{}", source.source, source.date, url.collect::<String>());
     let differs = source.differs.iter().flat_map(|it| [("there", &it.there), ("here", &it.here)]);
@@ -78,13 +58,16 @@ fn facts(source: &Source) -> Vec<(String, String)> {
     [("article".to_owned(), article)].into_iter().chain(differs).collect()
 }
 
-/// The least and the most that was published of an operation, with ours, of what can be told; that nothing
-/// can where that is so. `None` where no published figure is of a cell of the plan.
-fn sentence(layout: &DocumentLayout<'_>, statements: &[PublishedStatement]) -> Option<StyledText> {
+/// The smallest and largest published ratio of an operation, with ours. `None` where no published
+/// figure is of a planned cell.
+fn build_sentence(
+    layout: &DocumentLayout<'_>,
+    statements: &[PublishedStatement],
+) -> Option<StyledText> {
     let told = || statements.iter().filter(|it| it.shape.sign() != "?");
-    let known = || told().filter_map(|it| Some((it, middle(it.theirs?), it.ours?)));
+    let known = || told().filter_map(|it| Some((it, sort_value(it.theirs?), it.ours?)));
     let far = |it: &(&PublishedStatement, f64, Ours)| it.1.ln().abs();
-    // What operations take comes before what their data take.
+    // Times of operations come before space.
     let weight = |it: &(&PublishedStatement, f64, Ours)| (it.0.of != Quantity::Space, far(it));
     let most = known().max_by(|one, other| {
         let ((is, one), (other_is, other)) = (weight(one), weight(other));
@@ -95,19 +78,25 @@ fn sentence(layout: &DocumentLayout<'_>, statements: &[PublishedStatement]) -> O
         return (!statements.is_empty()).then(|| StyledText::default().plain(nothing));
     };
     let alike = |it: &(&PublishedStatement, f64, Ours)| {
-        it.0.operation == most.0.operation && it.0.of == most.0.of && pair(it.0) == pair(most.0)
+        it.0.operation == most.0.operation
+            && it.0.of == most.0.of
+            && name_pair(it.0) == name_pair(most.0)
     };
     let least = known().filter(alike).min_by(|one, other| far(one).total_cmp(&far(other)))?;
-    let times = |ours: &Ours| format!("{} times", words::times(ours.ratio, ours.ratio_is));
+    let times = |ours: &Ours| format!("{} times", words::format_times(ours.ratio, ours.ratio_is));
     let what = most.0.operation.as_deref().unwrap_or(SPACE);
     let one = std::ptr::eq(least.0, most.0);
-    let start = format!("{what}, {}: ours is ", pair(most.0));
+    let start = format!("{what}, {}: ours is ", name_pair(most.0));
     let mut said = StyledText::default().plain(start);
     if !one {
-        said = said.stressed(times(&least.2)).plain(format!("{} and ", place(layout, least.0)));
+        said = said
+            .stressed(times(&least.2))
+            .plain(format!("{} and ", describe_place(layout, least.0)));
     }
-    said = said.stressed(times(&most.2)).plain(format!("{}; published: ", place(layout, most.0)));
-    let [least, most] = [least, most].map(|it| it.0.theirs.map_or(NONE.into(), theirs));
+    said = said
+        .stressed(times(&most.2))
+        .plain(format!("{}; published: ", describe_place(layout, most.0)));
+    let [least, most] = [least, most].map(|it| it.0.theirs.map_or(NONE.into(), format_theirs));
     Some(said.plain(if one {
         format!("{most} times.")
     } else {
@@ -115,8 +104,7 @@ fn sentence(layout: &DocumentLayout<'_>, statements: &[PublishedStatement]) -> O
     }))
 }
 
-/// A published ratio as a number to sort by.
-fn middle(value: PublishedValue) -> f64 {
+fn sort_value(value: PublishedValue) -> f64 {
     match value {
         PublishedValue::Exactly(ratio)
         | PublishedValue::AtLeast(ratio)
@@ -125,64 +113,61 @@ fn middle(value: PublishedValue) -> f64 {
     }
 }
 
-/// What statements say, as it is counted.
 pub const COUNTED: [&str; 5] =
     ["same shape", "compatible", "same direction", "not the same", "can’t tell"];
 
-/// How many statements say each of [`COUNTED`].
-pub fn tally(statements: &[PublishedStatement]) -> [usize; 5] {
+pub fn count_shapes(statements: &[PublishedStatement]) -> [usize; 5] {
     let of = |sign: &str| statements.iter().filter(|it| it.shape.sign() == sign).count();
     ["=", "~", "≈", "≠", "?"].map(of)
 }
 
-/// How many statements there are of each kind: none is left out.
-fn counts(statements: &[PublishedStatement], elsewhere: u32) -> String {
+fn describe_counts(statements: &[PublishedStatement], elsewhere: u32) -> String {
     let counts =
-        COUNTED.iter().zip(tally(statements)).map(|(told, count)| format!("{told} {count}"));
+        COUNTED.iter().zip(count_shapes(statements)).map(|(told, count)| format!("{told} {count}"));
     let counts = counts.collect::<Vec<_>>().join(", ");
-    let mut said = format!("{}: {counts}.", words::many(statements.len(), "statement"));
+    let mut said = format!("{}: {counts}.", words::count_nouns(statements.len(), "statement"));
     if elsewhere > 0 {
-        let more = words::many(elsewhere as usize, "more published figure");
+        let more = words::count_nouns(elsewhere as usize, "more published figure");
         let are = if elsewhere == 1 { "is" } else { "are" };
         said += &format!(" {more} {are} of levels that this run does not have.");
     }
     said
 }
 
-/// What is divided by what: `mariadb:innodb ÷ mariadb:rocksdb`.
-fn pair(statement: &PublishedStatement) -> String {
+/// `mariadb:innodb ÷ mariadb:rocksdb`.
+fn name_pair(statement: &PublishedStatement) -> String {
     let side = |level: &dyn Fn(&String) -> Option<String>| {
         let sides: Vec<String> = statement.base.keys().filter_map(level).collect();
         sides.join(" and ")
     };
-    let here =
-        |factor: &String| statement.levels.get(factor).map(|level| words::level(factor, level));
-    let base =
-        |factor: &String| statement.base.get(factor).map(|level| words::level(factor, level));
+    let here = |factor: &String| {
+        statement.levels.get(factor).map(|level| words::phrase_level(factor, level))
+    };
+    let base = |factor: &String| {
+        statement.base.get(factor).map(|level| words::phrase_level(factor, level))
+    };
     format!("{} ÷ {}", side(&here), side(&base))
 }
 
-/// The levels that vary here and are the same on both sides.
-fn condition(layout: &DocumentLayout<'_>, statement: &PublishedStatement) -> String {
+/// Levels that vary here and are the same on both sides.
+fn name_condition(layout: &DocumentLayout<'_>, statement: &PublishedStatement) -> String {
     let compare = [layout.compare].into_iter().filter(|_| layout.levels.len() > 1);
     let varying = compare.chain(layout.varying.iter().copied());
     let shared = varying.filter(|factor| !statement.base.contains_key(*factor));
     let level = |factor: &str| {
         let level = statement.levels.get(factor)?;
-        Some(words::level(factor, level))
+        Some(words::phrase_level(factor, level))
     };
     shared.filter_map(level).collect::<Vec<_>>().join(", ")
 }
 
-/// The same in a sentence.
-fn place(layout: &DocumentLayout<'_>, statement: &PublishedStatement) -> String {
-    let condition = condition(layout, statement);
+fn describe_place(layout: &DocumentLayout<'_>, statement: &PublishedStatement) -> String {
+    let condition = name_condition(layout, statement);
     if condition.is_empty() { condition } else { format!(" with {condition}") }
 }
 
-/// A row for each statement.
-fn table(layout: &DocumentLayout<'_>, statements: &[PublishedStatement]) -> ReportTable {
-    let pairs: Vec<String> = statements.iter().map(pair).collect();
+fn build_table(layout: &DocumentLayout<'_>, statements: &[PublishedStatement]) -> ReportTable {
+    let pairs: Vec<String> = statements.iter().map(name_pair).collect();
     let one = pairs.iter().all(|it| *it == pairs[0]);
     let mut columns = vec![
         ReportColumn::new(ColumnKind::Name, "what"),
@@ -198,17 +183,19 @@ fn table(layout: &DocumentLayout<'_>, statements: &[PublishedStatement]) -> Repo
         let what = statement.operation.as_deref().unwrap_or(SPACE);
         let place = match statement.of {
             Quantity::Space => String::new(),
-            _ => condition(layout, statement),
+            _ => name_condition(layout, statement),
         };
         let mut cells: Vec<ReportCell> = vec![what.into(), place.into()];
         if !one {
             cells.push(pair.as_str().into());
         }
-        cells.push(statement.theirs.map_or(NONE.into(), theirs).into());
-        let marks = marks(layout, statement);
-        cells
-            .push(ReportCell { marks, ..statement.ours.as_ref().map_or(NONE.into(), ours).into() });
-        cells.push(said(&statement.shape));
+        cells.push(statement.theirs.map_or(NONE.into(), format_theirs).into());
+        let marks = mark_cached(layout, statement);
+        cells.push(ReportCell {
+            marks,
+            ..statement.ours.as_ref().map_or(NONE.into(), format_ours).into()
+        });
+        cells.push(describe_shape(&statement.shape));
         ReportRow { cells, ..ReportRow::default() }
     };
     let caption = if one { pairs[0].clone() } else { String::new() };
@@ -220,18 +207,16 @@ fn table(layout: &DocumentLayout<'_>, statements: &[PublishedStatement]) -> Repo
     }
 }
 
-/// That a ratio of ours is of the page cache, where it is.
-fn marks(layout: &DocumentLayout<'_>, statement: &PublishedStatement) -> Vec<CellMark> {
+fn mark_cached(layout: &DocumentLayout<'_>, statement: &PublishedStatement) -> Vec<CellMark> {
     if statement.ours.is_none() || statement.of == Quantity::Space {
         return Vec::new();
     }
     let mut base = statement.levels.clone();
     base.extend(statement.base.clone());
-    cell_rows::cached(layout, &[statement.levels.clone(), base])
+    cell_tables::mark_cached(layout, &[statement.levels.clone(), base])
 }
 
-/// The word, with its sign.
-fn said(shape: &RatioShape) -> ReportCell {
+fn describe_shape(shape: &RatioShape) -> ReportCell {
     let tone = match shape.sign() {
         "=" => Tone::Good,
         "?" => Tone::Open,
@@ -240,27 +225,24 @@ fn said(shape: &RatioShape) -> ReportCell {
     ReportCell { tone, ..format!("{} {}", shape.sign(), shape.words()).into() }
 }
 
-/// A published ratio.
-fn theirs(value: PublishedValue) -> String {
+fn format_theirs(value: PublishedValue) -> String {
     match value {
-        PublishedValue::Exactly(ratio) => words::ratio(ratio),
-        PublishedValue::AtLeast(ratio) => words::ratio_or_bound(ratio, RatioIs::AtLeast),
-        PublishedValue::AtMost(ratio) => words::ratio_or_bound(ratio, RatioIs::AtMost),
+        PublishedValue::Exactly(ratio) => words::format_ratio(ratio),
+        PublishedValue::AtLeast(ratio) => words::ratio_or_bound(ratio, RatioBound::AtLeast),
+        PublishedValue::AtMost(ratio) => words::ratio_or_bound(ratio, RatioBound::AtMost),
         PublishedValue::Between(low, high) => words::ratio_range(low, high),
     }
 }
 
-/// A ratio of ours with its interval.
-fn ours(it: &Ours) -> String {
+fn format_ours(it: &Ours) -> String {
     let ratio = words::ratio_or_bound(it.ratio, it.ratio_is);
-    match words::ends((it.low, it.high), it.ratio_is, it.pairs) {
+    match words::format_ends((it.low, it.high), it.ratio_is, it.pairs) {
         Some(ends) => format!("{ratio} ({ends})"),
         None => ratio,
     }
 }
 
-/// All that was published, as it was.
-fn all(source: &Source) -> ReportBlock {
+fn list_published(source: &Source) -> ReportBlock {
     let blocks = source.tables.iter().map(|table| ReportBlock::Table(as_published(table)));
     ReportBlock::Folded(Folded {
         summary: "All published figures, as they were published".into(),
@@ -284,10 +266,10 @@ fn as_published(table: &Figures) -> ReportTable {
         let what = figure.operation.as_deref().unwrap_or(SPACE);
         let value = figure.value.map_or(NONE.into(), |value| {
             let number = match value {
-                PublishedValue::Exactly(value) => words::digits(value),
-                PublishedValue::AtLeast(value) => format!("≥ {}", words::digits(value)),
-                PublishedValue::AtMost(value) => format!("≤ {}", words::digits(value)),
-                // As it was published.
+                PublishedValue::Exactly(value) => words::format_digits(value),
+                PublishedValue::AtLeast(value) => format!("≥ {}", words::format_digits(value)),
+                PublishedValue::AtMost(value) => format!("≤ {}", words::format_digits(value)),
+                // Shown as it was published.
                 PublishedValue::Between(low, high) => format!("{low}–{high}"),
             };
             format!("{number} {}", figure.unit)

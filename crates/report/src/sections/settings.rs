@@ -1,47 +1,24 @@
-//! What each engine was set to, and why that is not its default.
+//! The settings of each engine, and why they differ from its defaults.
 
-use bakeoff_results::{Applied, EngineFact, Run};
+use bakeoff_results::{Applied, EngineFact, OwnFactor, Run};
 
 use crate::block::{ColumnKind, Folded, ReportBlock, ReportColumn, ReportRow, ReportTable};
 use crate::layout::DocumentLayout;
-use crate::section::Section;
 
-/// The settings of the engines.
-pub struct SettingsSection;
-
-impl Section for SettingsSection {
-    fn name(&self) -> &str {
-        "settings"
-    }
-
-    fn title(&self) -> &str {
-        "What each engine was set to"
-    }
-
-    fn link(&self) -> &str {
-        "Settings"
-    }
-
-    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
-        let run = &layout.document.run.run;
-        let levels = (!run.engines.is_empty()).then(|| ReportBlock::Table(levels(&run.engines)));
-        let differing = differing(run);
-        let rest = (!differing.is_empty()).then(|| {
-            let summary = "Settings that differ from the default, and why".to_owned();
-            let blocks = vec![ReportBlock::Table(differing_table(differing))];
-            ReportBlock::Folded(Folded { summary, blocks, long: false })
-        });
-        levels.into_iter().chain(rest).collect()
-    }
-
-    fn is_background(&self) -> bool {
-        true
-    }
+pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+    let run = &layout.document.run.run;
+    let levels = (!run.engines.is_empty()).then(|| ReportBlock::Table(build_levels(&run.engines)));
+    let differing = list_differing(run);
+    let rest = (!differing.is_empty()).then(|| {
+        let summary = "Settings that differ from the default, and why".to_owned();
+        let blocks = vec![ReportBlock::Table(differing_table(differing))];
+        ReportBlock::Folded(Folded { summary, blocks, long: false })
+    });
+    levels.into_iter().chain(rest).collect()
 }
 
-/// The settings that give each durability level.
-fn levels(engines: &[EngineFact]) -> ReportTable {
-    let durabilities = durabilities(engines);
+fn build_levels(engines: &[EngineFact]) -> ReportTable {
+    let durabilities = list_durabilities(engines);
     let row = |engine: &EngineFact| {
         let given = |durability: &str| {
             let found = engine.settings.iter().find(|(name, _)| name == durability);
@@ -65,8 +42,7 @@ fn levels(engines: &[EngineFact]) -> ReportTable {
     }
 }
 
-/// Every durability level that some engine says something of, in the order of the first.
-fn durabilities(engines: &[EngineFact]) -> Vec<&str> {
+fn list_durabilities(engines: &[EngineFact]) -> Vec<&str> {
     let mut all: Vec<&str> = Vec::new();
     for (durability, _) in engines.iter().flat_map(|engine| &engine.settings) {
         if !all.contains(&durability.as_str()) {
@@ -76,35 +52,28 @@ fn durabilities(engines: &[EngineFact]) -> Vec<&str> {
     all
 }
 
-/// A setting that an engine was opened with, in words.
 #[derive(Clone, PartialEq, Eq)]
-struct Differing {
-    /// The engine.
+struct SettingDeviation {
     engine: String,
-    /// Its name.
     name: String,
-    /// Its value.
     value: String,
-    /// The levels of durability, memory or options at which it applies; empty if it applies at all.
     at: String,
-    /// Why.
     reason: String,
 }
 
-/// Every setting that differs from an engine's own default, engine by engine.
-fn differing(run: &Run) -> Vec<Differing> {
+fn list_differing(run: &Run) -> Vec<SettingDeviation> {
     let applied = &run.applied;
-    let mut rows: Vec<Differing> = Vec::new();
+    let mut rows: Vec<SettingDeviation> = Vec::new();
     for one in applied {
         let family: Vec<&Applied> = applied.iter().filter(|a| a.engine == one.engine).collect();
         for setting in &one.settings {
             let same: Vec<bool> =
                 family.iter().map(|other| other.settings.contains(setting)).collect();
-            let row = Differing {
+            let row = SettingDeviation {
                 engine: one.engine.clone(),
                 name: setting.name.clone(),
                 value: setting.value.clone(),
-                at: terms(&family, &same),
+                at: describe_terms(&family, &same),
                 reason: setting.reason.clone().unwrap_or_else(|| "yours".into()),
             };
             if !rows.contains(&row) {
@@ -112,12 +81,11 @@ fn differing(run: &Run) -> Vec<Differing> {
             }
         }
     }
-    // Engines as the plan has them, and a setting's values together.
-    let engines = run.factors.iter().find(|(factor, _)| factor == "engine");
-    let engines = engines.map_or(&[][..], |(_, levels)| levels);
-    let place = |row: &Differing| {
+    // Engines in the plan's order, a setting's values together.
+    let engines = run.levels_of(OwnFactor::Engine.as_str());
+    let place = |row: &SettingDeviation| {
         let engine = engines.iter().position(|engine| *engine == row.engine);
-        let same = |other: &&Differing| other.engine == row.engine && other.name == row.name;
+        let same = |other: &&SettingDeviation| other.engine == row.engine && other.name == row.name;
         (engine, rows.iter().position(|other| same(&other)))
     };
     let mut sorted = rows.clone();
@@ -125,9 +93,10 @@ fn differing(run: &Run) -> Vec<Differing> {
     sorted
 }
 
-fn differing_table(rows: Vec<Differing>) -> ReportTable {
-    let row =
-        |it: Differing| ReportRow::from_cells([it.engine, it.name, it.value, it.at, it.reason]);
+fn differing_table(rows: Vec<SettingDeviation>) -> ReportTable {
+    let row = |it: SettingDeviation| {
+        ReportRow::from_cells([it.engine, it.name, it.value, it.at, it.reason])
+    };
     ReportTable {
         caption: "Settings that differ from the engine’s own default".into(),
         columns: vec![
@@ -142,22 +111,29 @@ fn differing_table(rows: Vec<Differing>) -> ReportTable {
     }
 }
 
-/// The options that were factors, in words.
-fn options(terms: &Applied) -> String {
+/// Options that were factors.
+fn describe_options(terms: &Applied) -> String {
     let options = terms.options.iter().map(|(name, level)| format!("{name} {level}"));
     options.collect::<Vec<_>>().join(", ")
 }
 
-/// What the terms that `hold` have in common against the others, by the fewest factors that tell.
-fn terms(family: &[&Applied], hold: &[bool]) -> String {
+/// The shortest list of factors that tells the terms that `hold` from the others.
+fn describe_terms(family: &[&Applied], hold: &[bool]) -> String {
     type Label = fn(&Applied) -> String;
     let labels: [Label; 6] = [
         |_| String::new(),
         |terms| terms.durability.clone(),
         |terms| format!("{} memory", terms.memory),
-        options,
+        describe_options,
         |terms| format!("{} with {} memory", terms.durability, terms.memory),
-        |terms| format!("{} with {} memory, {}", terms.durability, terms.memory, options(terms)),
+        |terms| {
+            format!(
+                "{} with {} memory, {}",
+                terms.durability,
+                terms.memory,
+                describe_options(terms)
+            )
+        },
     ];
     let those = |label: Label, wanted: bool| -> Vec<String> {
         let chosen = family.iter().zip(hold).filter(|(_, holds)| **holds == wanted);

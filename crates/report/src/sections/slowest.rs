@@ -1,22 +1,17 @@
-//! The slowest operations: of each cell how long half of its operations took, how long 99 in 100, and how
-//! long the one that took longest.
+//! The slowest operations of each cell: p50, p99 and the longest.
 
 use bakeoff_results::{FigureOfMerit, OperationSummary};
 
 use crate::block::{
     ReportBlock, ReportCell, Strip, StripGroup, StripHead, StripRow, Strips, StyledText,
 };
-use crate::cell_rows;
-use crate::heads;
+use crate::cell_tables;
 use crate::layout::{ConditionLevels, DocumentLayout};
-use crate::section::Section;
+use crate::promise_titles;
 use crate::strip::{self, StripAxis, StripContent};
 use crate::words;
 
-/// A strip for each cell and operation.
-pub struct Slowest;
-
-/// So many operations have room beside each other, and so many rows below.
+/// Operations beside each other, and rows below.
 const OPERATIONS: usize = 4;
 const ROWS: usize = 24;
 const HEIGHT: f64 = 26.0;
@@ -25,38 +20,19 @@ const EXPLAINED: &str = "A mean hides what one user in a hundred waits for. Half
      longer than *p50*, 99 in 100 no longer than *p99*, each the median of what the trials have; *longest* is the \
      longest of all trials, and depends on how many operations there were. No verdict goes by them.";
 
-/// Said where a cell has no p99.
 const NO_P99: &str = "A p99 stands where each trial of a cell has 1,000 such operations or more: longer trials \
      (--seconds) have more.";
 
-impl Section for Slowest {
-    fn name(&self) -> &str {
-        "slowest"
-    }
-
-    fn title(&self) -> &str {
-        "The slowest operations"
-    }
-
-    fn link(&self) -> &str {
-        "Slowest operations"
-    }
-
-    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
-        // Of a search each rate has its row in the table of rates.
-        let is_search = layout.document.run.run.limit.is_some();
-        let Some(strips) = strips(layout).filter(|_| !is_search) else { return Vec::new() };
-        vec![
-            ReportBlock::Lead(StyledText::default().marked(EXPLAINED)),
-            ReportBlock::Strips(strips),
-        ]
-    }
+pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+    // The table of rates has a row for each rate of a search.
+    let is_search = layout.document.run.run.limit.is_some();
+    let Some(strips) = build_strips(layout).filter(|_| !is_search) else { return Vec::new() };
+    vec![ReportBlock::Lead(StyledText::default().marked(EXPLAINED)), ReportBlock::Strips(strips)]
 }
 
-/// The chart; `None` where no cell has a longest operation.
-fn strips<'a>(layout: &DocumentLayout<'a>) -> Option<Strips> {
-    let levels = layout.charted();
-    let mut conditions = heads::by_promise(layout);
+fn build_strips<'a>(layout: &DocumentLayout<'a>) -> Option<Strips> {
+    let levels = layout.charted_levels();
+    let mut conditions = promise_titles::by_promise(layout);
     let all = conditions.len();
     conditions.truncate((ROWS / levels.len().max(1)).max(1));
     let cells: Vec<(&ConditionLevels<'a>, &'a str)> = conditions
@@ -87,7 +63,7 @@ fn strips<'a>(layout: &DocumentLayout<'a>) -> Option<Strips> {
     };
     let heads = operations.iter().map(head).collect();
     let tailless = |operation: &&str| tails(operation).iter().any(|it| it.p99.is_none());
-    let mut notes = notes((conditions.len(), all), left_out);
+    let mut notes = build_notes((conditions.len(), all), left_out);
     notes.extend(operations.iter().any(tailless).then(|| NO_P99.to_owned()));
     let chart = SlowestChart { layout, levels, operations, axis };
     Some(Strips {
@@ -111,7 +87,7 @@ struct SlowestChart<'b, 'a> {
 
 impl<'a> SlowestChart<'_, 'a> {
     fn group(&self, condition: &ConditionLevels<'a>) -> StripGroup {
-        let (title, tool) = heads::title(self.layout, condition);
+        let (title, tool) = promise_titles::build_title(self.layout, condition);
         let rows = self.levels.iter().map(|level| self.row(condition, level)).collect();
         StripGroup { title, tool, rows }
     }
@@ -122,9 +98,10 @@ impl<'a> SlowestChart<'_, 'a> {
             let tail =
                 self.layout.figures(operation, condition, level).and_then(Tail::from_figures);
             let mut drawn = match tail {
-                Some(tail) => drawn(&self.axis, tail),
+                Some(tail) => draw_tail(&self.axis, tail),
                 None => StripContent {
-                    label: cell_rows::missing(self.layout, operation, condition, level).into(),
+                    label: cell_tables::explain_missing(self.layout, operation, condition, level)
+                        .into(),
                     ..StripContent::default()
                 },
             };
@@ -132,7 +109,7 @@ impl<'a> SlowestChart<'_, 'a> {
             drawn.said = format!("{operation}, {level}: {}", drawn.label);
             Strip::from_content(drawn, &self.axis, HEIGHT)
         };
-        let marks = cell_rows::marks(self.layout, condition, level);
+        let marks = cell_tables::mark_cell(self.layout, condition, level);
         StripRow {
             name: ReportCell { style: Some(style), marks, ..level.into() },
             strips: self.operations.iter().map(strip).collect(),
@@ -142,14 +119,13 @@ impl<'a> SlowestChart<'_, 'a> {
     }
 }
 
-/// How long the operations of a cell took, in seconds.
 #[derive(Clone, Copy)]
 struct Tail {
     p50: Option<f64>,
     /// `None` where too few operations lie beyond it.
     p99: Option<f64>,
     longest: f64,
-    /// Whether some were cut off: then each is a lower bound.
+    /// Some operations were cut off: figures are lower bounds.
     cut_off: bool,
 }
 
@@ -174,8 +150,8 @@ impl Tail {
     }
 }
 
-/// From p50, hollow, to p99, and on to the longest. Without a p99 the mark is the longest.
-fn drawn(axis: &StripAxis, tail: Tail) -> StripContent {
+/// From p50 (hollow) to p99 and the longest. Without p99 the mark is the longest.
+fn draw_tail(axis: &StripAxis, tail: Tail) -> StripContent {
     let longest = axis.place(tail.longest);
     StripContent {
         at: Some(tail.p99.map_or(longest, |p99| axis.place(p99))),
@@ -186,16 +162,15 @@ fn drawn(axis: &StripAxis, tail: Tail) -> StripContent {
     }
 }
 
-/// What is not in the chart.
-fn notes((shown, all): (usize, usize), operations: usize) -> Vec<String> {
+fn build_notes((shown, all): (usize, usize), operations: usize) -> Vec<String> {
     let mut notes = Vec::new();
     if shown < all {
-        let all = words::many(all, "condition");
+        let all = words::count_nouns(all, "condition");
         notes
             .push(format!("{shown} of {all} are in this chart; the tables below have p99 of all."));
     }
     if operations > 0 {
-        let number = words::many(operations, "more operation");
+        let number = words::count_nouns(operations, "more operation");
         notes.push(format!("{number}: in the tables below."));
     }
     notes

@@ -1,4 +1,4 @@
-//! What each level takes on disk.
+//! The space that each level takes on disk.
 
 use crate::block::{
     Charts, ColumnKind, ReportBlock, ReportCell, ReportColumn, ReportRow, ReportTable, SvgChart,
@@ -7,56 +7,40 @@ use crate::chart::{self, SizeBar};
 use crate::figures;
 use crate::layout::DocumentLayout;
 use crate::panels::{self, ConditionPanel};
-use crate::section::Section;
 use crate::words;
 
-/// Space on disk after the drain.
-pub struct SpaceSection;
-
-/// What a level takes over all cells of a panel, in bytes.
-struct SpaceTaken<'a> {
+struct SpaceUsage<'a> {
     level: &'a str,
     median: u64,
     least: u64,
     most: u64,
-    /// The median of the bytes on disk for each byte of the rows that were loaded, where that is known.
     amplification: Option<f64>,
 }
 
-impl Section for SpaceSection {
-    fn name(&self) -> &str {
-        "space"
+pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+    let panels = panels::group_panels(layout);
+    let taken: Vec<Vec<SpaceUsage>> =
+        panels.iter().map(|panel| measure_taken(layout, panel)).collect();
+    if taken.iter().all(Vec::is_empty) {
+        return Vec::new();
     }
-
-    fn title(&self) -> &str {
-        "Space on disk"
-    }
-
-    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
-        let panels = panels::panels(layout);
-        let taken: Vec<Vec<SpaceTaken>> = panels.iter().map(|panel| taken(layout, panel)).collect();
-        if taken.iter().all(Vec::is_empty) {
-            return Vec::new();
-        }
-        let scale = if panels.len() > 1 { "; each chart has its own scale" } else { "" };
-        let explained = format!(
-            "Bars: the median over the load’s levels{scale}; lines: from the least to the most."
-        );
-        let lead = "After everything put off was done: checkpoints, flushes, compactions.";
-        let charts = charts(layout, &panels, &taken);
-        vec![
-            ReportBlock::Lead(lead.into()),
-            ReportBlock::Charts(Charts { explained: explained.into(), legend: Vec::new(), charts }),
-            ReportBlock::Table(table(layout, &panels, &taken)),
-        ]
-    }
-
-    fn is_background(&self) -> bool {
-        true
-    }
+    let scale = if panels.len() > 1 { "; each chart has its own scale" } else { "" };
+    let explained = format!(
+        "Bars: the median over the load’s levels{scale}; lines: from the least to the most."
+    );
+    let lead = "After everything put off was done: checkpoints, flushes, compactions.";
+    let charts = draw_charts(layout, &panels, &taken);
+    vec![
+        ReportBlock::Lead(lead.into()),
+        ReportBlock::Charts(Charts { explained: explained.into(), legend: Vec::new(), charts }),
+        ReportBlock::Table(build_table(layout, &panels, &taken)),
+    ]
 }
 
-fn taken<'a>(layout: &DocumentLayout<'a>, panel: &ConditionPanel<'a>) -> Vec<SpaceTaken<'a>> {
+fn measure_taken<'a>(
+    layout: &DocumentLayout<'a>,
+    panel: &ConditionPanel<'a>,
+) -> Vec<SpaceUsage<'a>> {
     let of = |level: &&'a str| {
         let bytes = |condition| layout.cell(condition, level)?.space_bytes;
         let mut bytes: Vec<u64> = panel.conditions.iter().filter_map(bytes).collect();
@@ -69,49 +53,48 @@ fn taken<'a>(layout: &DocumentLayout<'a>, panel: &ConditionPanel<'a>) -> Vec<Spa
         // A target without an engine has no rows.
         let middle = shares.get(shares.len().saturating_sub(1) / 2);
         let amplification = middle.copied().filter(|_| layout.has_engines());
-        Some(SpaceTaken { level, median: bytes[(bytes.len() - 1) / 2], least, most, amplification })
+        Some(SpaceUsage { level, median: bytes[(bytes.len() - 1) / 2], least, most, amplification })
     };
     layout.levels.iter().filter_map(of).collect()
 }
 
-/// A chart of sizes for each combination of the factors that are no load.
-fn charts(
+fn draw_charts(
     layout: &DocumentLayout<'_>,
     panels: &[ConditionPanel<'_>],
-    taken: &[Vec<SpaceTaken<'_>>],
+    taken: &[Vec<SpaceUsage<'_>>],
 ) -> Vec<SvgChart> {
-    let charted = layout.charted();
-    let chart = |(number, (panel, taken)): (usize, (&ConditionPanel, &Vec<SpaceTaken>))| {
+    let charted = layout.charted_levels();
+    let chart = |(number, (panel, taken)): (usize, (&ConditionPanel, &Vec<SpaceUsage>))| {
         let shown = taken.iter().filter(|it| charted.contains(&it.level));
-        let size = |it: &SpaceTaken| SizeBar {
+        let size = |it: &SpaceUsage| SizeBar {
             name: it.level.into(),
             style: layout.style(it.level),
             bytes: it.median,
             range: (it.least, it.most),
         };
         let rows: Vec<SizeBar> = shown.map(size).collect();
-        let svg = chart::sizes(&format!("s{number}"), "Space on disk", &rows);
-        SvgChart { caption: panels::caption(layout, panel), svg }
+        let svg = chart::draw_sizes(&format!("s{number}"), "Space on disk", &rows);
+        SvgChart { caption: panels::build_caption(layout, panel), svg }
     };
     panels.iter().zip(taken).enumerate().map(chart).collect()
 }
 
-fn table(
+fn build_table(
     layout: &DocumentLayout<'_>,
     panels: &[ConditionPanel<'_>],
-    taken: &[Vec<SpaceTaken<'_>>],
+    taken: &[Vec<SpaceUsage<'_>>],
 ) -> ReportTable {
-    let condition = panels::factors(layout).into_iter();
     let mut columns: Vec<ReportColumn> =
-        condition.map(|factor| ReportColumn::new(ColumnKind::Condition, factor)).collect();
+        ReportColumn::from_factors(panels::list_factors(layout)).collect();
     columns.push(ReportColumn::new(ColumnKind::Name, layout.compare));
     columns.push(ReportColumn::new(ColumnKind::Main, "median"));
     let figures = ["least", "most", "median per byte of the rows"];
     columns.extend(figures.map(|name| ReportColumn::new(ColumnKind::Number, name)));
-    let row = |(panel, it): (&ConditionPanel, &SpaceTaken)| {
+    let row = |(panel, it): (&ConditionPanel, &SpaceUsage)| {
         let name = ReportCell { style: Some(layout.style(it.level)), ..it.level.into() };
-        let bytes = [it.median, it.least, it.most].map(|bytes| words::bytes(bytes).into());
-        let share: ReportCell = figures::text(it.amplification, words::digits).into();
+        let bytes = [it.median, it.least, it.most].map(|bytes| words::format_bytes(bytes).into());
+        let share: ReportCell =
+            figures::format_optional(it.amplification, words::format_digits).into();
         let names = panel.levels.iter().map(|level| (*level).into()).chain([name]);
         ReportRow::from_cells(names.chain(bytes).chain([share]))
     };

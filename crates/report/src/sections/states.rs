@@ -1,18 +1,13 @@
-//! What the trials had behind them: what a restart costs, and whether steady trials were steady.
+//! The cost of a restart, and whether steady trials were steady.
 
 use bakeoff_analysis::{CellView, RestartView, SteadyView};
 
 use crate::block::{ColumnKind, ReportBlock};
-use crate::cell_rows::{self, ColumnHead};
+use crate::cell_tables::{self, ColumnHead};
 use crate::figures::NONE;
 use crate::layout::DocumentLayout;
-use crate::section::Section;
 use crate::words;
 
-/// Restarts, and steady trials.
-pub struct StatesSection;
-
-/// What the figures of restarts mean, for a reader.
 const RESTARTS: &str = "After a restart the caches are empty, and the disk takes its time from the \
                         engine's opening on. Opening: until it answers; then the mean latency of the \
                         first operations of all clients together.";
@@ -24,14 +19,12 @@ const RESTART: [ColumnHead; 4] = [
     ("of the first 1,000", Some("first 1,000"), ColumnKind::Number),
 ];
 
-/// What the figures of steady trials mean.
 const STEADY: &str = "Before a steady trial every engine of its block did the same preconditioning, \
                       at least as much as the one with the longest cycle needs to defer and to do each kind \
                       of its deferred work once. Then the window's operations made five rounds of equal numbers: a \
                       trial is never steady where their rates differ by over 20 % of the mean, or rise or \
                       fall by over 10 %, and noise does not explain it.";
 
-/// What is said besides where trials share it.
 const SHARED: &str = "Trials that differ in their background I/O alone (the factor neighbours) followed one \
                       preconditioning, one after the other, in one order for all levels of a block that \
                       changes from repetition to repetition. A later one begins with the deferred work that \
@@ -45,60 +38,32 @@ const ROUNDS: [ColumnHead; 5] = [
     ("largest range of the rounds", Some("range"), ColumnKind::Number),
 ];
 
-impl Section for StatesSection {
-    fn name(&self) -> &str {
-        "states"
-    }
-
-    fn title(&self) -> &str {
-        "Restarts, and steady trials"
-    }
-
-    fn link(&self) -> &str {
-        "Restarts"
-    }
-
-    /// A row for each cell that began with a restart, and for each that was to be steady.
-    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
-        let restart = |_: &str, cell: &CellView| cell.restart.map(|it| restart(&it));
-        let steady = |_: &str, cell: &CellView| cell.steady.map(|it| steady(&it, cell.trials));
-        let shares = |cell: &CellView| cell.steady.is_some_and(|steady| steady.followed_others > 0);
-        let told = if layout.document.cells.iter().any(shares) {
-            format!("{STEADY} {SHARED}")
-        } else {
-            STEADY.to_owned()
-        };
-        let tables = [
-            (
-                RESTARTS.to_owned(),
-                cell_rows::table(layout, "After a restart", &RESTART, |_, _| Vec::new(), restart),
-            ),
-            (told, cell_rows::table(layout, "Steady trials", &ROUNDS, |_, _| Vec::new(), steady)),
-        ];
-        let tables = tables.into_iter().filter_map(|(text, table)| Some((text, table?)));
-        tables
-            .flat_map(|(text, table)| [ReportBlock::Lead(text.into()), ReportBlock::Table(table)])
-            .collect()
-    }
-
-    fn is_of_cells(&self) -> bool {
-        true
-    }
+pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+    let restart = |_: &str, cell: &CellView| cell.restart.map(|it| format_restart(&it));
+    let steady = |_: &str, cell: &CellView| cell.steady.map(|it| format_steady(&it, cell.trials));
+    let shares = |cell: &CellView| cell.steady.is_some_and(|steady| steady.followed_others > 0);
+    let told = if layout.document.cells.iter().any(shares) {
+        format!("{STEADY} {SHARED}")
+    } else {
+        STEADY.to_owned()
+    };
+    let mut blocks =
+        cell_tables::build_blocks(layout, RESTARTS, "After a restart", &RESTART, restart);
+    blocks.extend(cell_tables::build_blocks(layout, told, "Steady trials", &ROUNDS, steady));
+    blocks
 }
 
-/// A text for each of [`RESTART`].
-fn restart(it: &RestartView) -> [String; RESTART.len()] {
-    let latency = |mean: Option<f64>| mean.map_or(NONE.into(), words::seconds);
+fn format_restart(it: &RestartView) -> [String; RESTART.len()] {
+    let latency = |mean: Option<f64>| mean.map_or(NONE.into(), words::format_seconds);
     [
-        words::seconds(it.opening_s),
+        words::format_seconds(it.opening_s),
         latency(it.first_10_s),
         latency(it.first_100_s),
         latency(it.first_1000_s),
     ]
 }
 
-/// A text for each of [`ROUNDS`].
-fn steady(it: &SteadyView, trials: u32) -> [String; ROUNDS.len()] {
+fn format_steady(it: &SteadyView, trials: u32) -> [String; ROUNDS.len()] {
     let told = it.steady + it.never_steady;
     let mut steady = format!("{} of {trials}", it.steady);
     if told < trials {
@@ -107,7 +72,7 @@ fn steady(it: &SteadyView, trials: u32) -> [String; ROUNDS.len()] {
     [
         format!("{:.0} operations", it.conditioned),
         if it.not_turned_over == 0 { "yes".into() } else { "no".into() },
-        it.space_at_start_bytes.map_or(NONE.into(), |bytes| words::bytes(bytes as u64)),
+        it.space_at_start_bytes.map_or(NONE.into(), |bytes| words::format_bytes(bytes as u64)),
         steady,
         it.largest_range.map_or(NONE.into(), |range| format!("{:.0} %", 100.0 * range)),
     ]

@@ -1,5 +1,4 @@
-//! Lines over a numeric factor: how the compared levels stand at each of its levels, and who is fastest
-//! where.
+//! Lines over a numeric factor: how levels compare, and which is fastest where.
 
 mod cached;
 mod knees;
@@ -7,46 +6,37 @@ mod limits;
 mod panels;
 mod shapes;
 mod standing;
-mod times;
+pub mod times;
 
-use bakeoff_analysis::{FastestVerdict, PointState, RatioIs, Sweep, SweepPoint};
+use bakeoff_analysis::{FastestVerdict, PointState, RatioBound, Sweep, SweepPoint};
 
 use crate::block::{ReportBlock, StyledText, Sweeps};
 use crate::layout::DocumentLayout;
-use crate::section::Section;
-use crate::sentence::over;
+use crate::sentence::numeric_factor;
 
-pub use times::SweepTimesSection;
-
-/// The lines over the run's numeric factor.
-pub struct SweepSection;
-
-impl Section for SweepSection {
-    fn name(&self) -> &str {
-        "lines"
+pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+    let Some(sweep) = &layout.document.sweep else { return Vec::new() };
+    let panels = panels::build_panels(layout, sweep);
+    if panels.is_empty() {
+        return Vec::new();
     }
-
-    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
-        let Some(sweep) = &layout.document.sweep else { return Vec::new() };
-        let panels = panels::panels(layout, sweep);
-        if panels.is_empty() {
-            return Vec::new();
-        }
-        let mut blocks = vec![ReportBlock::Heading(format!("Over {}", sweep.factor))];
-        if layout.contenders().len() > 1 {
-            blocks.extend(over::told(layout, sweep).into_iter().map(ReportBlock::Note));
-        }
-        blocks.extend(cached::note(layout, sweep).map(|note| ReportBlock::Note(note.into())));
-        let standing = standing::table(layout, sweep);
-        let sweeps = Sweeps::from_panels(explained(layout, sweep), panels, standing);
-        blocks.push(ReportBlock::Sweeps(sweeps));
-        blocks.extend(knees::table(layout, sweep).map(ReportBlock::Table));
-        blocks
+    let mut blocks = vec![ReportBlock::Heading(format!("Over {}", sweep.factor))];
+    if layout.contenders().len() > 1 {
+        blocks.extend(
+            numeric_factor::describe_panels(layout, sweep).into_iter().map(ReportBlock::Note),
+        );
     }
+    blocks
+        .extend(cached::describe_cached(layout, sweep).map(|note| ReportBlock::Note(note.into())));
+    let standing = standing::build_table(layout, sweep);
+    let sweeps = Sweeps::from_panels(explain_lines(layout, sweep), panels, standing);
+    blocks.push(ReportBlock::Sweeps(sweeps));
+    blocks.extend(knees::build_table(layout, sweep).map(ReportBlock::Table));
+    blocks
 }
 
-/// How the lines are read, with what occurs in them alone.
-fn explained(layout: &DocumentLayout<'_>, sweep: &Sweep) -> StyledText {
+/// Explains only what occurs in the lines.
+fn explain_lines(layout: &DocumentLayout<'_>, sweep: &Sweep) -> StyledText {
     let series = || sweep.panels.iter().flat_map(|panel| &panel.series);
     let point =
         |wanted: &dyn Fn(&SweepPoint) -> bool| series().flat_map(|it| &it.points).any(wanted);
@@ -70,15 +60,15 @@ fn explained(layout: &DocumentLayout<'_>, sweep: &Sweep) -> StyledText {
         ),
         (aside, " Pale and crossed, or ×: set aside."),
         (point(&|it| it.state == PointState::NotRun), " A dash at the foot: not run."),
-        (point(&|it| it.value_is == Some(RatioIs::AtLeast)), " An arrow up: at least."),
-        (point(&|it| it.value_is == Some(RatioIs::AtMost)), " An arrow down: at most."),
+        (point(&|it| it.value_is == Some(RatioBound::AtLeast)), " An arrow up: at least."),
+        (point(&|it| it.value_is == Some(RatioBound::AtMost)), " An arrow down: at most."),
         (
             point(&|it| it.limit.is_some()),
             " Dashed: the modelled device alone, with as many of these requests in flight: no page cache, no file \
              system and no sync is between them.",
         ),
         (
-            shapes::any(layout, sweep),
+            shapes::has_published(layout, sweep),
             " A hollow mark: the ratio that was published, times our own figure of its base.",
         ),
         (

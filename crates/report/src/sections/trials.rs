@@ -1,5 +1,3 @@
-//! Every trial.
-
 mod course;
 mod listed;
 
@@ -8,69 +6,54 @@ use bakeoff_results::measure::*;
 use bakeoff_results::{FigureOfMerit, OperationSummary, TrialSummary};
 
 use crate::amount::MeritAmount;
-use crate::behind::BEHIND;
 use crate::block::{
     ColumnKind, Folded, ReportBlock, ReportColumn, ReportRow, ReportTable, TableStyle,
 };
+use crate::block_machines::BlockMachines;
 use crate::figures;
 use crate::layout::{self, DocumentLayout};
-use crate::ran_on::RanOn;
-use crate::section::Section;
+use crate::offered_rate::BEHIND;
 use crate::words;
-
-/// Every trial, in the order in which they ran.
-pub struct TrialsSection;
 
 /// From this many trials on, their table is left out on paper.
 const PAPER: usize = 500;
 
-impl Section for TrialsSection {
-    fn name(&self) -> &str {
-        "trials"
+pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+    if !layout::is_timed(layout.document) {
+        return Vec::new();
     }
-
-    fn title(&self) -> &str {
-        "Every trial"
-    }
-
-    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
-        if !layout::is_timed(layout.document) {
-            return Vec::new();
+    let trials = layout.document.trials.len();
+    let table = build_table(layout);
+    let count = match table.rows.len() {
+        listed if listed < trials => {
+            format!(
+                "{} of {}",
+                words::format_count(listed as u64),
+                words::count_nouns(trials, "trial")
+            )
         }
-        let trials = layout.document.trials.len();
-        let table = table(layout);
-        let count = match table.rows.len() {
-            listed if listed < trials => {
-                format!("{} of {}", words::count(listed as u64), words::many(trials, "trial"))
-            }
-            _ => words::many(trials, "trial"),
-        };
-        let folded = ReportBlock::Folded(Folded {
-            summary: format!("{count}, in the order in which they ran"),
-            blocks: vec![ReportBlock::Table(table)],
-            long: trials > PAPER,
-        });
-        course::charts(layout).map(ReportBlock::Charts).into_iter().chain([folded]).collect()
-    }
-
-    fn is_background(&self) -> bool {
-        true
-    }
+        _ => words::count_nouns(trials, "trial"),
+    };
+    let folded = ReportBlock::Folded(Folded {
+        summary: format!("{count}, in the order in which they ran"),
+        blocks: vec![ReportBlock::Table(table)],
+        long: trials > PAPER,
+    });
+    course::build_charts(layout).map(ReportBlock::Charts).into_iter().chain([folded]).collect()
 }
 
-/// What is said of a table that leaves trials out.
 const LEFT_OUT: &str = "Listed are trials with a note, and then those whose mean times are furthest from \
                         the means of their cells. Every trial: --format csv.";
 
-/// A row for each trial that is listed; a column that says nothing in any row is left out.
-fn table(layout: &DocumentLayout<'_>) -> ReportTable {
+fn build_table(layout: &DocumentLayout<'_>) -> ReportTable {
     let trials = &layout.document.trials;
     let attempts = Attempts::from_trials(trials);
-    let listed = listed::listed(layout.document, |it| !note(it, &attempts).is_empty());
-    let ran_on = RanOn::from_run(&layout.document.run.run);
+    let listed =
+        listed::select_trials(layout.document, |it| !describe_trial(it, &attempts).is_empty());
+    let ran_on = BlockMachines::from_run(&layout.document.run.run);
     let row = |trial: &TrialSummary| {
-        let note = note(trial, &attempts);
-        let machine = ran_on.fields(trial).join(", ");
+        let note = describe_trial(trial, &attempts);
+        let machine = ran_on.machine_fields(trial).join(", ");
         let machine = machine.trim_matches([' ', ',']).to_owned();
         let cells = trial_cells(layout, trial).into_iter().chain([machine, note]);
         ReportRow { bad: !trial.valid, ..ReportRow::from_cells(cells) }
@@ -96,19 +79,17 @@ fn trial_columns(layout: &DocumentLayout<'_>) -> Vec<ReportColumn> {
         let figures = ["mean, ms", "p99, ms", "service, ms", "per s"];
         columns.extend(figures.map(|figure| number(format!("{operation} {figure}"))));
     }
-    columns.extend(rate(layout).map(|merit| number(merit.words().into())));
+    columns.extend(find_rate(layout).map(|merit| number(merit.in_words().into())));
     columns.extend(REST.map(str::to_owned).map(number));
     columns.push(ReportColumn::new(ColumnKind::Text, "machine, shard"));
     columns.push(ReportColumn::new(ColumnKind::Remark, "note"));
     columns
 }
 
-/// The rate that levels are compared by, if they are.
-fn rate(layout: &DocumentLayout<'_>) -> Option<FigureOfMerit> {
+fn find_rate(layout: &DocumentLayout<'_>) -> Option<FigureOfMerit> {
     Some(layout.document.run.run.figure_of_merit).filter(|merit| merit.is_rate())
 }
 
-/// The columns after those of the operations.
 const REST: [&str; 8] = [
     "offered, 1/s",
     "not started",
@@ -120,16 +101,17 @@ const REST: [&str; 8] = [
     "background I/O, 1/s",
 ];
 
-/// A text for each of [`trial_columns`] but the last two.
 fn trial_cells(layout: &DocumentLayout<'_>, trial: &TrialSummary) -> Vec<String> {
-    let figure = |value: Option<f64>| value.map_or(figures::NONE.into(), words::digits);
+    let figure = |value: Option<f64>| value.map_or(figures::NONE.into(), words::format_digits);
     let milliseconds = |value: Option<f64>, cut_off: bool| match value {
-        Some(seconds) if cut_off => format!("{}{}", words::OVER, words::digits(seconds * 1e3)),
+        Some(seconds) if cut_off => {
+            format!("{}{}", words::OVER, words::format_digits(seconds * 1e3))
+        }
         value => figure(value.map(|seconds| seconds * 1e3)),
     };
     let mut cells = vec![trial.block.to_string(), trial.order.to_string()];
     for factor in layout.varying.iter().copied().chain([layout.compare]) {
-        cells.push(layout::get(&trial.levels, factor).into());
+        cells.push(layout::level_or_empty(&trial.levels, factor).into());
     }
     for name in &layout.document.run.run.operations {
         let operation = trial.operations.iter().find(|o| o.name == *name);
@@ -143,7 +125,7 @@ fn trial_cells(layout: &DocumentLayout<'_>, trial: &TrialSummary) -> Vec<String>
         }
         cells.push(figure(operation.map(|o| o.per_second)));
     }
-    cells.extend(rate(layout).map(|merit| {
+    cells.extend(find_rate(layout).map(|merit| {
         let total = Total::from_trial(trial);
         let value = total.and_then(|total| total.rate(merit));
         let is_bound = total.is_some_and(|total| total.at_most);
@@ -153,7 +135,7 @@ fn trial_cells(layout: &DocumentLayout<'_>, trial: &TrialSummary) -> Vec<String>
     }));
     let sum = |of: fn(&OperationSummary) -> u64| {
         let all = trial.operations.iter().map(of);
-        words::count(all.fold(0, u64::saturating_add))
+        words::format_count(all.fold(0, u64::saturating_add))
     };
     let measured = |measure: &Measure, scope| trial.measures.get(measure, &scope);
     let rest: [String; REST.len()] = [
@@ -170,8 +152,7 @@ fn trial_cells(layout: &DocumentLayout<'_>, trial: &TrialSummary) -> Vec<String>
     cells
 }
 
-/// Why a trial doesn't count, or what a reader of it should know.
-fn note(trial: &TrialSummary, attempts: &Attempts) -> String {
+fn describe_trial(trial: &TrialSummary, attempts: &Attempts) -> String {
     let mut notes: Vec<&str> = trial.reason.iter().map(String::as_str).collect();
     notes.extend(trial.warnings.iter().map(String::as_str));
     match steadiness(trial) {

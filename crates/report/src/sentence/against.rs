@@ -1,34 +1,35 @@
-//! How each level of a compared factor stands to the first one over many cells: what it takes away or adds.
+//! Compares each level of a factor other than the engine with the first one, over many cells.
 //!
-//! Of engines a reader asks which is fastest. Of the steps of a page, of memory or of disks that says little: the
-//! one that does the least, or costs the most, often is. There the range of the ratios is told, and where its ends
-//! are; or, of a level that is faster here and slower there, what that depends on.
+//! For engines, a reader asks which is fastest. For memory or disks that says little: these
+//! sentences give the range of the ratios and the places of its ends, or the factor that decides
+//! between faster and slower.
 
-use bakeoff_analysis::{RatioIs, Verdict};
-use bakeoff_results::FigureOfMerit;
+use bakeoff_analysis::{RatioBound, Verdict};
+use bakeoff_results::{FigureOfMerit, OwnFactor};
 
-use super::{all, rate_of};
+use super::{name_all, rate_of};
 use crate::amount;
 use crate::layout::DocumentLayout;
-use crate::leads::figures;
+use crate::promise_cases::format_ratios;
 use crate::verdict::{Contrast, LeaderOutcome, OperationCase};
 use crate::words;
 
-/// A level beside the first one, at the operation and condition of a case.
 struct CaseContrast<'b, 'a> {
     case: &'b OperationCase<'a>,
-    /// How many times slower the level is.
     contrast: Contrast,
 }
 
-/// A clause for each level but the first. `None` where engines are compared, where there are few cells, where one
-/// of two levels is fastest throughout, and where no level is shown to be faster or slower than the first.
-pub fn against<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Option<String> {
+/// A clause for each level but the first. `None` where engines are compared, cells are few, one of
+/// two levels is always fastest, or no level is shown to differ.
+pub fn describe_levels<'a>(
+    layout: &DocumentLayout<'a>,
+    cases: &[OperationCase<'a>],
+) -> Option<String> {
     let contenders = layout.contenders();
     let leader = cases.first()?.leader;
     let won = |case: &OperationCase| case.outcome == LeaderOutcome::Won && case.leader == leader;
     let is_plain = contenders.len() == 2 && cases.iter().all(won);
-    if layout.compare == "engine" || cases.len() < 2 || is_plain {
+    if layout.compare == OwnFactor::Engine || cases.len() < 2 || is_plain {
         return None;
     }
     let baseline = layout.document.run.run.baseline.as_str();
@@ -36,24 +37,24 @@ pub fn against<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> 
     let mut clauses = Vec::new();
     let mut is_any_decided = false;
     for level in contenders.into_iter().filter(|level| *level != baseline) {
-        let pair = |case| pair(layout, baseline, level, case);
+        let pair = |case| find_pair(layout, baseline, level, case);
         let pairs: Vec<CaseContrast> = cases.iter().filter_map(pair).collect();
         if pairs.is_empty() {
             continue;
         }
-        let names = [level, baseline].map(|it| words::contender(layout.compare, it));
+        let names = [level, baseline].map(|it| words::name_contender(layout.compare, it));
         let (faster, slower) =
             (pairs_with(&pairs, Verdict::Faster), pairs_with(&pairs, Verdict::Slower));
         is_any_decided |= !faster.is_empty() || !slower.is_empty();
         clauses.push(match (faster.is_empty(), slower.is_empty()) {
-            (false, false) => turned(layout, &names, &pairs),
+            (false, false) => describe_turned(layout, &names, &pairs),
             _ => one_way(layout, &names, &pairs, (rate, clauses.is_empty())),
         });
     }
     is_any_decided.then(|| clauses.join("; "))
 }
 
-fn pair<'b, 'a>(
+fn find_pair<'b, 'a>(
     layout: &DocumentLayout<'a>,
     baseline: &str,
     level: &str,
@@ -63,7 +64,6 @@ fn pair<'b, 'a>(
     Some(CaseContrast { case, contrast: Contrast::from_comparison(&comparison)? })
 }
 
-/// The pairs that have this verdict.
 fn pairs_with<'p, 'b, 'a>(
     pairs: &'p [CaseContrast<'b, 'a>],
     verdict: Verdict,
@@ -71,9 +71,9 @@ fn pairs_with<'p, 'b, 'a>(
     pairs.iter().filter(|pair| pair.contrast.verdict == verdict).collect()
 }
 
-/// "step stub serves 1.0 to 39 times as many requests a second as step read+write (more in 22 of 30 comparisons, most
-/// with 500 clients and postgres)"; of all but the first clause "step read 0.99 to 1.4 times (undecided in all 30
-/// comparisons)".
+/// "step stub serves 1.0 to 39 times as many requests a second as step read+write (more in 22 of 30
+/// comparisons, most with 500 clients and postgres)"; later clauses "step read 0.99 to 1.4 times
+/// (undecided in all 30 comparisons)".
 fn one_way<'a>(
     layout: &DocumentLayout<'a>,
     [name, other]: &[String; 2],
@@ -81,7 +81,7 @@ fn one_way<'a>(
     (rate, is_first): (Option<FigureOfMerit>, bool),
 ) -> String {
     let is_faster = !pairs_with(pairs, Verdict::Faster).is_empty();
-    let (verb, what, [more, most]) = match (rate.map(amount::counted), is_faster) {
+    let (verb, what, [more, most]) = match (rate.map(amount::counted_noun), is_faster) {
         (Some(what), true) => ("serves ", format!(" as many {what} a second"), ["more", "most"]),
         (Some(what), false) => {
             ("serves ", format!(" as many {what} a second"), ["fewer", "fewest"])
@@ -90,11 +90,12 @@ fn one_way<'a>(
         (None, false) => ("takes ", " as long".to_owned(), ["slower", "slowest"]),
     };
     let turn = rate.is_some() || is_faster;
-    let shown =
-        |pair: &CaseContrast<'_, 'a>| if turn { pair.contrast.turned() } else { pair.contrast };
+    let shown = |pair: &CaseContrast<'_, 'a>| {
+        if turn { pair.contrast.with_inverse_ratio() } else { pair.contrast }
+    };
     let contrasts: Vec<Contrast> = pairs.iter().map(shown).collect();
-    let range = figures(&contrasts).unwrap_or_default();
-    // Of a rate each clause goes on with what the first one has said.
+    let range = format_ratios(&contrasts).unwrap_or_default();
+    // Of a rate, later clauses go on with the first one's words.
     let (verb, what) = if rate.is_some() && !is_first { ("", String::new()) } else { (verb, what) };
     let other = if is_first { format!(" as {other}") } else { String::new() };
     let by_ratio = |one: &&CaseContrast<'_, 'a>, next: &&CaseContrast<'_, 'a>| {
@@ -107,13 +108,13 @@ fn one_way<'a>(
     let decided =
         pairs_with(pairs, Verdict::Faster).len() + pairs_with(pairs, Verdict::Slower).len();
     let place =
-        furthest.filter(|_| decided > 0 && contrasts.iter().all(|it| it.is == RatioIs::Exact));
+        furthest.filter(|_| decided > 0 && contrasts.iter().all(|it| it.is == RatioBound::Exact));
     let place = place.and_then(|it| place_of(layout, it, pairs));
     let place = place.map_or_else(String::new, |place| format!(", {most} {place}"));
-    format!("{name} {verb}{range} times{what}{other} ({}{place})", tally(pairs, more))
+    format!("{name} {verb}{range} times{what}{other} ({}{place})", count_verdicts(pairs, more))
 }
 
-/// "in create_issue with 4 clients and sqlite": what sets a pair's cell apart; `None` of the only one.
+/// "in create_issue with 4 clients and sqlite"; `None` for the only cell.
 fn place_of<'a>(
     layout: &DocumentLayout<'a>,
     pair: &CaseContrast<'_, 'a>,
@@ -127,15 +128,14 @@ fn place_of<'a>(
     let levels = layout.varying.iter().zip(condition).enumerate();
     let levels = levels.filter(|(number, _)| varies(*number));
     let levels: Vec<String> =
-        levels.map(|(_, (factor, level))| words::level(factor, level)).collect();
-    let levels = (!levels.is_empty()).then(|| format!("with {}", words::list(&levels)));
+        levels.map(|(_, (factor, level))| words::phrase_level(factor, level)).collect();
+    let levels = (!levels.is_empty()).then(|| format!("with {}", words::join_list(&levels)));
     let parts: Vec<String> = operation.into_iter().chain(levels).collect();
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// "more in 22 of 30 comparisons"; "more in all 6 comparisons"; of none that is decided "the same within 5 % in 9 of 30
-/// comparisons", "undecided in all 30 comparisons" or "void in all 3 comparisons".
-fn tally(pairs: &[CaseContrast<'_, '_>], word: &str) -> String {
+/// "more in 22 of 30 comparisons", "undecided in all 30 comparisons".
+fn count_verdicts(pairs: &[CaseContrast<'_, '_>], word: &str) -> String {
     let decided =
         pairs_with(pairs, Verdict::Faster).len() + pairs_with(pairs, Verdict::Slower).len();
     let same = pairs_with(pairs, Verdict::Same).len();
@@ -146,32 +146,33 @@ fn tally(pairs: &[CaseContrast<'_, '_>], word: &str) -> String {
         (decided, _) => (word, decided),
     };
     if number == pairs.len() {
-        return format!("{word} in {}", all(number));
+        return format!("{word} in {}", name_all(number));
     }
     format!("{word} in {number} of {} comparisons", pairs.len())
 }
 
-/// "memory 1G against memory 256M depends on clients: faster with 64 clients (1.4 to 2.0 times as fast), slower with 1
-/// client (1.2 times as long)"; where no single factor tells, how often it is which.
-fn turned<'a>(
+/// "memory 1G against memory 256M depends on clients: faster with 64 clients (1.4 to 2.0 times as
+/// fast), slower with 1 client (1.2 times as long)"; without such a factor, how often it is which.
+fn describe_turned<'a>(
     layout: &DocumentLayout<'a>,
     [name, other]: &[String; 2],
     pairs: &[CaseContrast<'_, 'a>],
 ) -> String {
-    // Two factors that explain the directions equally well explain nothing.
-    let mut splits = splits(layout, pairs);
+    // Two factors that explain it equally well explain nothing.
+    let mut splits = find_splits(layout, pairs);
     if let (Some((factor, [faster, slower])), true) = (splits.pop(), splits.is_empty()) {
         let times = |verdict: Verdict, turn: bool| {
-            let shown =
-                |pair: &&CaseContrast| if turn { pair.contrast.turned() } else { pair.contrast };
+            let shown = |pair: &&CaseContrast| {
+                if turn { pair.contrast.with_inverse_ratio() } else { pair.contrast }
+            };
             let contrasts: Vec<Contrast> = pairs_with(pairs, verdict).iter().map(shown).collect();
-            figures(&contrasts).unwrap_or_default()
+            format_ratios(&contrasts).unwrap_or_default()
         };
         return format!(
             "{name} against {other} depends on {factor}: faster {} ({} times as fast), slower {} ({} times as long)",
-            words::list(&faster),
+            words::join_list(&faster),
             times(Verdict::Faster, true),
-            words::list(&slower),
+            words::join_list(&slower),
             times(Verdict::Slower, false)
         );
     }
@@ -183,9 +184,9 @@ fn turned<'a>(
     )
 }
 
-/// The factors, or the operation, at each of whose levels all decided pairs say the same; with the levels that are
-/// faster, and those that are slower.
-fn splits<'a>(
+/// Factors, or the operation, at each of whose levels all decided pairs agree; with the levels that
+/// are faster and slower.
+fn find_splits<'a>(
     layout: &DocumentLayout<'a>,
     pairs: &[CaseContrast<'_, 'a>],
 ) -> Vec<(String, [Vec<String>; 2])> {
@@ -212,7 +213,7 @@ fn splits<'a>(
             };
             side.push(match number {
                 0 => format!("in {level}"),
-                _ => format!("with {}", words::level(factor, level)),
+                _ => format!("with {}", words::phrase_level(factor, level)),
             });
         }
         let subject = if number == 0 { "the operation" } else { factor };

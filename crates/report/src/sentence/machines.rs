@@ -1,53 +1,59 @@
-//! What the answer of a merged run says of machines that lie apart.
+//! Says in the answer of a merged run that machines differ.
 
 use bakeoff_analysis::{ALL_OPERATIONS, Apart};
 
 use super::rate_of;
 use crate::amount;
-use crate::apart::OverMachines;
 use crate::layout::DocumentLayout;
+use crate::machine_differences::MachineDifferences;
 use crate::verdict::OperationCase;
 use crate::words;
 
-/// "the machines disagree: on each alone, sqlite takes 0.73 to 9.3 times as long as lmdb"; of several
-/// comparisons on how many, and where most. `None` where the machines are not far apart.
-pub fn apart<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Option<String> {
-    let OverMachines { disagree, far } = OverMachines::from_cases(layout, cases);
+/// "the machines disagree: on each alone, sqlite takes 0.73 to 9.3 times as long as lmdb"; `None`
+/// where they are not far apart.
+pub fn describe_apart<'a>(
+    layout: &DocumentLayout<'a>,
+    cases: &[OperationCase<'a>],
+) -> Option<String> {
+    let MachineDifferences { disagree, far } = MachineDifferences::from_cases(layout, cases);
     let (what, how, told) = if disagree.is_empty() {
         ("the machines’ own ratios lie far apart, which may be chance,", "in", far)
     } else {
         ("the machines disagree", "on", disagree)
     };
     let (case, apart) = told.first()?;
-    let on_each = format!("on each alone, {}", ratios(layout, case, apart));
+    let on_each = format!("on each alone, {}", format_ratios(layout, case, apart));
     if cases.len() == 1 {
         return Some(format!("{}: {on_each}", what.trim_end_matches(',')));
     }
-    let all = words::many(cases.len(), "comparison");
+    let all = words::count_nouns(cases.len(), "comparison");
     let most = if told.len() > 1 { " most" } else { "" };
-    let place = place(layout, case);
+    let place = describe_place(layout, case);
     Some(format!("{what} {how} {} of {all},{most}{place}: {on_each}", told.len()))
 }
 
 /// " in create_issue with 4 clients".
-fn place<'a>(layout: &DocumentLayout<'a>, case: &OperationCase<'a>) -> String {
+fn describe_place<'a>(layout: &DocumentLayout<'a>, case: &OperationCase<'a>) -> String {
     let operation = match case.operation {
         ALL_OPERATIONS => String::new(),
         operation => format!(" in {operation}"),
     };
-    operation + &layout.place(&case.condition)
+    operation + &layout.describe_place(&case.condition)
 }
 
-/// "sqlite takes 0.73 to 9.3 times as long as lmdb"; by a rate "lmdb serves 0.73 to 9.3 times as many rows a
-/// second as sqlite".
-fn ratios<'a>(layout: &DocumentLayout<'a>, case: &OperationCase<'a>, apart: &Apart) -> String {
+/// "sqlite takes 0.73 to 9.3 times as long as lmdb".
+fn format_ratios<'a>(
+    layout: &DocumentLayout<'a>,
+    case: &OperationCase<'a>,
+    apart: &Apart,
+) -> String {
     let [leader, next] =
-        [case.leader, case.next].map(|level| words::contender(layout.compare, level));
-    let range = format!("{} to {}", words::two(apart.least), words::two(apart.most));
+        [case.leader, case.next].map(|level| words::name_contender(layout.compare, level));
+    let range = format!("{} to {}", words::format_two(apart.least), words::format_two(apart.most));
     match rate_of(layout, &[case]) {
         None => format!("{next} takes {range} times as long as {leader}"),
         Some(merit) => {
-            let what = amount::counted(merit);
+            let what = amount::counted_noun(merit);
             format!("{leader} serves {range} times as many {what} a second as {next}")
         }
     }

@@ -1,28 +1,27 @@
-//! That nothing is shown to be fastest, and why.
+//! Says that no level is shown to be fastest, and why.
 
 use bakeoff_analysis::Verdict;
 
-use super::{all, backing, contrast, middle, rest};
+use super::{count_outcomes, describe_backing, describe_contrast, find_median, name_all};
 use crate::layout::DocumentLayout;
 use crate::verdict::{LeaderOutcome, OperationCase};
 use crate::words;
 
-/// No case has a winner.
-pub fn undecided<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> String {
-    let slower = behind(layout, cases);
+pub fn describe_undecided<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> String {
+    let slower = count_behind(layout, cases);
     if cases.iter().all(|case| case.outcome == LeaderOutcome::Even) && slower.is_empty() {
         let levels: Vec<String> = layout
             .contenders()
             .iter()
-            .map(|level| words::contender(layout.compare, level))
+            .map(|level| words::name_contender(layout.compare, level))
             .collect();
         return format!(
             "{} are equally fast within 5 % in {}",
-            words::list(&levels),
-            all(cases.len())
+            words::join_list(&levels),
+            name_all(cases.len())
         );
     }
-    let cause = cause(layout, cases);
+    let cause = describe_cause(layout, cases);
     let scope = match cases.len() {
         1 => String::new(),
         n => format!(" in any of {n} comparisons"),
@@ -30,7 +29,7 @@ pub fn undecided<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -
     format!("Nothing is shown to be fastest{scope}: {cause}{slower}")
 }
 
-fn cause<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> String {
+fn describe_cause<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> String {
     if cases.iter().all(|case| case.contrast.blocks < 2) {
         return "each was run in one block only, and an interval needs two".into();
     }
@@ -58,27 +57,30 @@ fn cause<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> String
     }
     let all: Vec<&OperationCase> =
         cases.iter().filter(|c| c.outcome != LeaderOutcome::Even).collect();
-    let closest = if all.is_empty() { &cases[0] } else { middle(&all) };
-    let leader = words::contender(layout.compare, closest.leader);
-    let tally =
-        if cases.len() > 1 { format!("{}; at the median ", rest(cases)) } else { String::new() };
+    let closest = if all.is_empty() { &cases[0] } else { find_median(&all) };
+    let leader = words::name_contender(layout.compare, closest.leader);
+    let tally = if cases.len() > 1 {
+        format!("{}; at the median ", count_outcomes(cases))
+    } else {
+        String::new()
+    };
     format!(
         "{tally}{} ({}){}",
-        contrast(layout, closest, &format!(" as {leader}")),
-        backing(layout, closest),
-        layout.place(&closest.condition)
+        describe_contrast(layout, closest, &format!(" as {leader}")),
+        describe_backing(layout, closest),
+        layout.describe_place(&closest.condition)
     )
 }
 
-/// The levels that are shown to be slower than the leader of some case, and in how many.
-fn behind(layout: &DocumentLayout<'_>, cases: &[OperationCase<'_>]) -> String {
+/// Levels that are slower than the leader of some case, and in how many.
+fn count_behind(layout: &DocumentLayout<'_>, cases: &[OperationCase<'_>]) -> String {
     let mut parts = Vec::new();
     for level in layout.contenders() {
         let number = cases.iter().filter(|case| case.behind.contains(&level)).count();
         if number > 0 && cases.iter().any(|case| case.outcome != LeaderOutcome::Noise) {
-            let name = words::contender(layout.compare, level);
+            let name = words::name_contender(layout.compare, level);
             parts.push(format!("{name} is slower in {number}"));
         }
     }
-    if parts.is_empty() { String::new() } else { format!("; {}", words::list(&parts)) }
+    if parts.is_empty() { String::new() } else { format!("; {}", words::join_list(&parts)) }
 }

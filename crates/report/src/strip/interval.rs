@@ -1,68 +1,59 @@
-//! The bar of a strip: where an interval lies on an axis, and whether it goes on beyond that.
+//! The bar of a strip: an interval, and whether it goes beyond the axis.
 
 use std::fmt::Write;
 
-use super::{line, percent};
+use super::{draw_line, format_percent};
 
-/// How far the end of an interval reaches above and below it, in pixels.
+/// Height of an interval's end above and below it, in pixels.
 const CAP: f64 = 6.5;
-/// How far the head of an arrow reaches back along the bar, and above and below it, in pixels.
+/// Length of an arrow's head, and its height above and below the bar, in pixels.
 const HEAD: (f64, f64) = (7.0, 4.5);
 
-/// Where an interval lies on an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// Its lower end.
     pub low: IntervalEnd,
-    /// Its upper end.
     pub high: IntervalEnd,
 }
 
-/// An end of an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IntervalEnd {
-    /// Where it is on the axis; of one that lies beyond, where the axis ends.
+    /// Of one that lies beyond, where the axis ends.
     pub place: f64,
-    /// Whether it lies beyond the axis.
     pub beyond: bool,
 }
 
 impl Interval {
-    /// Whether an end lies beyond the axis.
     pub fn goes_beyond(self) -> bool {
         self.low.beyond || self.high.beyond
     }
 
-    /// Draws it at such a height of a strip, in pixels: its ends are seen though it is shorter than the mark.
+    /// `y` in pixels. Ends are seen even where the interval is shorter than the mark.
     pub(super) fn draw(self, out: &mut String, y: f64) {
-        line(out, "ci", (self.low.place, self.high.place), y);
+        draw_line(out, "ci", (self.low.place, self.high.place), y);
         for (end, back) in [(self.low, 1.0), (self.high, -1.0)] {
             match end.beyond {
-                true => arrow(out, end.place, back, y),
-                false => cap(out, end.place, y),
+                true => draw_arrow(out, end.place, back, y),
+                false => draw_cap(out, end.place, y),
             }
         }
     }
 
-    /// The places of the ends that lie beyond the axis, each with its sign in a terminal.
-    pub(super) fn arrows(self, unicode: bool) -> impl Iterator<Item = (f64, char)> {
+    pub(super) fn list_arrows(self, unicode: bool) -> impl Iterator<Item = (f64, char)> {
         let [low, high] = if unicode { ['←', '→'] } else { ['<', '>'] };
         let ends = [(self.low, low), (self.high, high)].into_iter();
         ends.filter(|(end, _)| end.beyond).map(|(end, sign)| (end.place, sign))
     }
 }
 
-/// The end of an interval, higher than a mark.
-fn cap(out: &mut String, at: f64, y: f64) {
-    let (x, top, foot) = (percent(at), y - CAP, y + CAP);
+fn draw_cap(out: &mut String, at: f64, y: f64) {
+    let (x, top, foot) = (format_percent(at), y - CAP, y + CAP);
     let _ =
         write!(out, "<line class=\"ci\" x1=\"{x}\" x2=\"{x}\" y1=\"{top:.1}\" y2=\"{foot:.1}\"/>");
 }
 
-/// The head of an arrow, from whose tip the bar leads back to that side: in an element of its own, so that it
-/// is not stretched.
-fn arrow(out: &mut String, at: f64, back: f64, y: f64) {
-    let (x, (length, half)) = (percent(at), HEAD);
+/// In an element of its own, so that it is not stretched. The bar leads to `back`.
+fn draw_arrow(out: &mut String, at: f64, back: f64, y: f64) {
+    let (x, (length, half)) = (format_percent(at), HEAD);
     let back = back * length;
     let _ = write!(
         out,

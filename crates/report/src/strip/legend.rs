@@ -1,45 +1,37 @@
-//! What the marks of strips stand for.
+//! Explains the marks of strips.
 
 use serde::Serialize;
 
-use crate::chart::marker;
+use crate::chart::draw_marker;
 
-/// What a mark of strips stands for.
 #[derive(Clone, Debug, Serialize)]
 pub struct LegendKey {
-    /// The mark as an `<svg>` element.
     pub svg: String,
-    /// The mark in a terminal, and in one that shows ASCII alone; `None` where a terminal does not draw it.
+    /// Unicode and ASCII; `None` where a terminal does not draw it.
     #[serde(skip)]
     pub signs: Option<(&'static str, &'static str)>,
-    /// What it stands for.
     pub text: &'static str,
 }
 
-/// What the marks are of strips of means.
 pub struct Means {
-    /// Whether means have bars: the intervals of their own trials.
     pub bars: bool,
-    /// Whether their trials are dots.
     pub trials: bool,
-    /// Whether bars go on beyond their axis.
     pub beyond: bool,
-    /// Whether the same is marked where less is promised.
     pub origin: bool,
 }
 
 impl Means {
-    /// The legend.
     pub fn legend(&self) -> Vec<LegendKey> {
-        let mean = LegendKey { svg: icon(44, &mark_at(22.0, "mark")), signs: None, text: "mean" };
-        let bar = bar("mean; the bar: where it lies, 19 times in 20, by its own trials alone");
+        let mean =
+            LegendKey { svg: draw_icon(44, &mark_at(22.0, "mark")), signs: None, text: "mean" };
+        let bar = draw_bar("mean; the bar: where it lies, 19 times in 20, by its own trials alone");
         let mut legend = vec![if self.bars { bar } else { mean }];
         legend.extend(self.beyond.then(open_end));
         if self.trials {
             let dots = [14.0, 22.0, 27.0]
                 .map(|x| format!("<circle class=\"trial\" cx=\"{x}\" cy=\"7\" r=\"2.2\"/>"));
             legend.push(LegendKey {
-                svg: icon(44, &dots.concat()),
+                svg: draw_icon(44, &dots.concat()),
                 signs: None,
                 text: "single trials",
             });
@@ -51,7 +43,7 @@ impl Means {
                 mark_at(38.0, "mark"),
             ];
             legend.push(LegendKey {
-                svg: icon(44, &way.concat()),
+                svg: draw_icon(44, &way.concat()),
                 signs: Some(("○┄●", "o..*")),
                 text: "hollow mark: the same engine with less promised; 2×: keeping the promise takes twice as long",
             });
@@ -60,13 +52,11 @@ impl Means {
     }
 }
 
-/// What the marks are of strips of ratios; `beyond` says whether bars go on beyond their axis.
 pub fn legend_of_ratios(beyond: bool) -> Vec<LegendKey> {
-    let ratio = bar("ratio; the bar: its 95 % interval, from pairs of trials");
+    let ratio = draw_bar("ratio; the bar: its 95 % interval, from pairs of trials");
     [ratio].into_iter().chain(beyond.then(open_end)).collect()
 }
 
-/// What the marks of strips are that go from an operation like most to the longest one.
 pub fn legend_of_tails() -> Vec<LegendKey> {
     let marks = [
         line_of("price", (6.0, 30.0), (7.0, 7.0)),
@@ -76,14 +66,13 @@ pub fn legend_of_tails() -> Vec<LegendKey> {
         mark_at(30.0, "mark"),
     ];
     vec![LegendKey {
-        svg: icon(64, &marks.concat()),
+        svg: draw_icon(64, &marks.concat()),
         signs: Some(("○┄┄●──", "o..*--")),
         text: "hollow: half of the operations took no longer (p50); filled: 99 in 100 took no longer (p99); the end of \
                the bar: the longest. Where few operations lie beyond the p99, the filled mark is the longest",
     }]
 }
 
-/// What the marks are of strips of rates that keep a limit.
 pub fn legend_of_rates() -> Vec<LegendKey> {
     let marks = [
         line_of("price", (12.0, 58.0), (7.0, 7.0)),
@@ -93,25 +82,23 @@ pub fn legend_of_rates() -> Vec<LegendKey> {
         mark_at(6.0, "mark"),
     ];
     vec![LegendKey {
-        svg: icon(64, &marks.concat()),
+        svg: draw_icon(64, &marks.concat()),
         signs: Some(("●─┄┄○", "*-..o")),
         text: "filled: the highest rate that kept the limit each time; the bar goes to the lowest that broke it; \
                hollow at the other end of the dotted line: what a closed loop reached",
     }]
 }
 
-/// A mark within its interval.
-fn bar(text: &'static str) -> LegendKey {
+fn draw_bar(text: &'static str) -> LegendKey {
     let drawn = [
         line_of("ci", (4.0, 40.0), (7.0, 7.0)),
         line_of("ci", (4.0, 4.0), (1.0, 13.0)),
         line_of("ci", (40.0, 40.0), (1.0, 13.0)),
         mark_at(22.0, "mark"),
     ];
-    LegendKey { svg: icon(44, &drawn.concat()), signs: Some(("─●─", "-*-")), text }
+    LegendKey { svg: draw_icon(44, &drawn.concat()), signs: Some(("─●─", "-*-")), text }
 }
 
-/// An interval that goes on beyond its axis.
 fn open_end() -> LegendKey {
     let drawn = [
         line_of("ci", (4.0, 40.0), (7.0, 7.0)),
@@ -121,18 +108,17 @@ fn open_end() -> LegendKey {
         mark_at(22.0, "mark"),
     ];
     let text = "arrow: the interval goes on beyond the scale";
-    LegendKey { svg: icon(44, &drawn.concat()), signs: Some(("─●→", "-*>")), text }
+    LegendKey { svg: draw_icon(44, &drawn.concat()), signs: Some(("─●→", "-*>")), text }
 }
 
-/// A drawing beside words, so many pixels wide.
-fn icon(width: u32, inner: &str) -> String {
+fn draw_icon(width: u32, inner: &str) -> String {
     format!(
         "<svg class=\"strip ink\" width=\"{width}\" height=\"14\" aria-hidden=\"true\">{inner}</svg>"
     )
 }
 
 fn mark_at(x: f64, class: &str) -> String {
-    format!("<g class=\"{class}\">{}</g>", marker(0, x, 7.0))
+    format!("<g class=\"{class}\">{}</g>", draw_marker(0, x, 7.0))
 }
 
 fn line_of(class: &str, (x1, x2): (f64, f64), (y1, y2): (f64, f64)) -> String {

@@ -1,35 +1,27 @@
-//! Names and figures at the ends of lines: each at the height of its line's end, or as near to it as the
-//! others let it.
+//! Names and figures at line ends, each as near to its line's end as the others allow.
 
-use super::{LABEL, LEFT, PLOT, PanelScale, ROW_NAME, TOP, class};
+use super::{LABEL, LEFT, PLOT, PanelScale, ROW_NAME, TOP, mark_class};
 use crate::block::sweep::{LinePanel, LinePoint, LineSource, SweepLine};
-use crate::chart::{escape, line, marker, shortened, text};
+use crate::chart::{draw_mark, draw_segment, draw_text, escape, shorten_name};
 use std::fmt::Write;
 
-/// How many characters of a name are shown.
 const NAME: usize = 22;
-/// Where the signs before names stand, and where names begin, right of the plot.
 const SIGN: f64 = 22.0;
 const TEXT: f64 = SIGN + 9.0;
-/// Widths in pixels of a letter of a name, of the space behind it, and of a letter of a figure, which is bold: by
-/// the widest fonts that pages are shown in (DejaVu Sans, Verdana) at the size that `svg text` has.
+/// Pixels of a letter of a name, a space, and a bold letter of a figure, in the widest fonts of
+/// pages (DejaVu Sans, Verdana) at the size of `svg text`.
 const LETTER: f64 = 6.9;
 const SPACE: f64 = 3.7;
 const BOLD: f64 = 7.4;
-/// What is left free at the right.
 const FREE: f64 = 1.0;
 
-/// A name at the end of a line.
 struct Label<'a> {
     line: &'a SweepLine,
-    /// Where the line ends.
     end: (f64, f64),
-    /// What it is there.
     figure: String,
     y: f64,
 }
 
-/// Draws the names of a panel's lines.
 pub(super) fn draw<'a>(
     out: &mut String,
     panel: &'a LinePanel,
@@ -37,15 +29,17 @@ pub(super) fn draw<'a>(
     scale: &PanelScale,
 ) {
     let label = |line: &'a SweepLine| {
-        let (at, value) = last(line)?;
+        let (at, value) = last_figure(line)?;
         let y = scale.y(value.value);
-        Some(Label { line, end: (x(at), y), figure: line.says(&panel.amount, &value), y })
+        Some(Label { line, end: (x(at), y), figure: line.format_value(&panel.amount, &value), y })
     };
     let mut labels: Vec<Label<'a>> =
         panel.lines.iter().filter(|it| is_named(it)).filter_map(label).collect();
     labels.sort_by(|one, other| one.y.total_cmp(&other.y));
     let wanted: Vec<f64> = labels.iter().map(|label| label.y).collect();
-    for (label, y) in labels.iter_mut().zip(apart(&wanted, (TOP + 4.0, scale.base() - 4.0))) {
+    for (label, y) in
+        labels.iter_mut().zip(spread_heights(&wanted, (TOP + 4.0, scale.base() - 4.0)))
+    {
         label.y = y;
     }
     for label in &labels {
@@ -53,13 +47,12 @@ pub(super) fn draw<'a>(
     }
 }
 
-/// How much room the names and figures of a panel need right of its plot.
-pub(super) fn room(panel: &LinePanel) -> f64 {
+pub(super) fn measure_room(panel: &LinePanel) -> f64 {
     let letters = |text: &str| text.chars().count() as f64;
     let label = |it: &SweepLine| {
-        let (_, value) = last(it)?;
-        let figure = letters(&it.says(&panel.amount, &value)) * BOLD;
-        Some(TEXT + letters(&shortened(&it.name, NAME)) * LETTER + SPACE + figure + FREE)
+        let (_, value) = last_figure(it)?;
+        let figure = letters(&it.format_value(&panel.amount, &value)) * BOLD;
+        Some(TEXT + letters(&shorten_name(&it.name, NAME)) * LETTER + SPACE + figure + FREE)
     };
     let beside = |text: &str| ROW_NAME + letters(text) * LETTER + FREE;
     let labels = panel.lines.iter().filter(|it| is_named(it)).filter_map(label);
@@ -67,20 +60,19 @@ pub(super) fn room(panel: &LinePanel) -> f64 {
     labels.chain(rows).chain([beside(&panel.factor)]).fold(0.0, f64::max)
 }
 
-/// Whether a line has its name at its end; a model's is told beside the line that it is for.
+/// The line of a model is named beside its measured line.
 fn is_named(it: &SweepLine) -> bool {
     !it.pale && it.source != LineSource::Modelled
 }
 
-/// The last figure of a line.
-fn last(line: &SweepLine) -> Option<(usize, crate::block::sweep::LineValue)> {
+fn last_figure(line: &SweepLine) -> Option<(usize, crate::block::sweep::LineValue)> {
     let points = line.points.iter().enumerate().rev();
-    points.filter_map(|(at, point)| Some((at, LinePoint::known(point)?))).next()
+    points.filter_map(|(at, point)| Some((at, LinePoint::known_value(point)?))).next()
 }
 
-/// The heights at which labels stand that want such heights, from the top: apart from each other, and
-/// within the edges as far as there is room.
-fn apart(wanted: &[f64], (top, bottom): (f64, f64)) -> Vec<f64> {
+/// Heights nearest to the wanted ones, from the top: apart from each other, and within the edges as
+/// far as there is room.
+fn spread_heights(wanted: &[f64], (top, bottom): (f64, f64)) -> Vec<f64> {
     let mut heights = wanted.to_vec();
     let mut least = top;
     for height in &mut heights {
@@ -98,11 +90,9 @@ fn apart(wanted: &[f64], (top, bottom): (f64, f64)) -> Vec<f64> {
 fn draw_label(out: &mut String, label: &Label<'_>) {
     let Label { line: it, end, figure, y } = label;
     let (right, y) = (LEFT + PLOT, *y);
-    line(out, "leader", (end.0 + 6.0, end.1), (right + SIGN - 8.0, y));
-    let mark = if it.source == LineSource::Published { "mark hollow" } else { "mark" };
-    let (style, sign) = (class(it), marker(it.style, right + SIGN, y));
-    let _ = write!(out, "<g class=\"{mark} {style}\">{sign}</g>");
-    let (name, full) = (escape(&shortened(&it.name, NAME)), escape(&it.name));
+    draw_segment(out, "leader", (end.0 + 6.0, end.1), (right + SIGN - 8.0, y));
+    draw_mark(out, &mark_class(it), it.style, (right + SIGN, y), "");
+    let (name, full) = (escape(&shorten_name(&it.name, NAME)), escape(&it.name));
     let _ = write!(
         out,
         "<text class=\"name start\" x=\"{:.1}\" y=\"{:.1}\"><title>{full}</title>{name} \
@@ -113,9 +103,8 @@ fn draw_label(out: &mut String, label: &Label<'_>) {
     );
 }
 
-/// Draws a word at the foot of a level.
-pub(super) fn foot(out: &mut String, class: &str, x: f64, base: f64, sign: &str) {
-    text(out, class, x, base - 5.0, sign);
+pub(super) fn draw_foot(out: &mut String, class: &str, x: f64, base: f64, sign: &str) {
+    draw_text(out, class, x, base - 5.0, sign);
 }
 
 #[cfg(test)]
@@ -125,9 +114,9 @@ mod tests {
     #[test]
     fn labels_stand_apart_and_stay_inside() {
         let edges = (0.0, 100.0);
-        assert_eq!(apart(&[10.0, 50.0], edges), [10.0, 50.0], "there is room");
+        assert_eq!(spread_heights(&[10.0, 50.0], edges), [10.0, 50.0], "there is room");
         for wanted in [vec![50.0; 5], vec![99.0; 4], vec![0.0, 0.0, 99.0], vec![]] {
-            let heights = apart(&wanted, edges);
+            let heights = spread_heights(&wanted, edges);
             assert!(heights.windows(2).all(|it| it[1] - it[0] >= LABEL - 1e-9), "{heights:?}");
             assert!(heights.iter().all(|it| (0.0..=100.0).contains(it)), "{heights:?}");
         }

@@ -1,20 +1,19 @@
-//! The marks on a line: figures with their intervals, bounds, what was set aside, and what was not run.
+//! Marks on a line: figures with intervals, bounds, figures set aside, and levels not run.
 
 use std::fmt::Write;
 
-use bakeoff_analysis::RatioIs;
+use bakeoff_analysis::RatioBound;
 
-use super::{PanelScale, class, labels};
+use super::{PanelScale, labels, mark_class, name_classes};
 use crate::block::sweep::{LinePanel, LinePoint, LineSource, LineValue, SweepLine};
-use crate::chart::{escape, line, marker};
+use crate::chart::{draw_mark, draw_segment, format_title};
 use crate::words;
 
-/// From this height on an interval is seen beside its mark.
+/// Shorter intervals are hidden by their mark.
 const SEEN: f64 = 11.0;
-/// How far apart the signs of two lines stand that have no height.
+/// Distance of the signs of two lines without a height.
 const BESIDE: f64 = 8.0;
 
-/// Draws a line's marks; the line has such a number among those of its panel.
 pub(super) fn draw(
     out: &mut String,
     panel: &LinePanel,
@@ -25,32 +24,30 @@ pub(super) fn draw(
     let beside = BESIDE * (number as f64 - (panel.lines.len() as f64 - 1.0) / 2.0);
     for (at, point) in it.points.iter().enumerate() {
         let tick = &panel.ticks[at];
-        let says =
-            |what: &str| escape(&format!("{}, {} {}: {what}", it.name, panel.factor, tick.name));
+        let says = |what: &str| format!("{}, {} {}: {what}", it.name, panel.factor, tick.name);
         match point {
             LinePoint::Known(value) if tick.marked => {
-                // The ends of what was published are its range, which is told already.
+                // The ends of a published figure are its range, which is shown already.
                 let has_interval = it.source != LineSource::Published
                     && value.ends != (None, None)
-                    && words::ends(value.ends, value.is, 1).is_some();
+                    && words::format_ends(value.ends, value.is, 1).is_some();
                 let interval =
                     if has_interval { interval_words(panel, value) } else { String::new() };
-                let says = says(&format!("{}{interval}", it.says(&panel.amount, value)));
-                known(out, it, (x(at), value), scale, &says);
+                let says = says(&format!("{}{interval}", it.format_value(&panel.amount, value)));
+                draw_known(out, it, (x(at), value), scale, &says);
             }
             LinePoint::Known(_) => {}
             LinePoint::SetAside(value, why) => {
                 let says = says(&format!("set aside: {why}"));
                 set_aside(out, it, (x(at), beside, *value), scale, &says);
             }
-            // A publication has what it has.
+            // A publication can't lack a run.
             LinePoint::NotRun if it.source == LineSource::Published => {}
             LinePoint::NotRun => {
-                let class = format!("dash {}", class(it));
+                let class = format!("dash {}", name_classes(it));
                 let (x, y) = (x(at) + beside, scale.base() - 5.0);
-                let says = says("not run");
-                let _ = write!(out, "<g class=\"{class}\"><title>{says}</title>");
-                line(out, &class, (x - 3.0, y), (x + 3.0, y));
+                let _ = write!(out, "<g class=\"{class}\">{}", format_title(&says("not run")));
+                draw_segment(out, &class, (x - 3.0, y), (x + 3.0, y));
                 out.push_str("</g>");
             }
         }
@@ -68,39 +65,37 @@ fn interval_words(panel: &LinePanel, value: &LineValue) -> String {
     }
 }
 
-/// A figure, its interval where that is longer than the mark, and an arrow where it is a bound.
-fn known(
+/// With its interval if that is longer than the mark, and an arrow for a bound.
+fn draw_known(
     out: &mut String,
     it: &SweepLine,
     (x, value): (f64, &LineValue),
     scale: &PanelScale,
     says: &str,
 ) {
-    let (y, whisker) = (scale.y(value.value), format!("whisker {}", class(it)));
+    let (y, whisker) = (scale.y(value.value), format!("whisker {}", name_classes(it)));
     if let (Some(low), Some(high)) = value.ends {
         let (low, high) = (scale.y(low), scale.y(high));
         if low - high > SEEN {
-            line(out, &whisker, (x, low), (x, high));
+            draw_segment(out, &whisker, (x, low), (x, high));
         }
     }
     let up = match value.is {
-        RatioIs::Exact => None,
-        RatioIs::AtLeast => Some(-1.0),
-        RatioIs::AtMost => Some(1.0),
+        RatioBound::Exact => None,
+        RatioBound::AtLeast => Some(-1.0),
+        RatioBound::AtMost => Some(1.0),
     };
     if let Some(up) = up {
         let tip = y + 17.0 * up;
-        line(out, &whisker, (x, y), (x, tip));
+        draw_segment(out, &whisker, (x, y), (x, tip));
         for side in [-4.0, 4.0] {
-            line(out, &whisker, (x, tip), (x + side, tip - 5.0 * up));
+            draw_segment(out, &whisker, (x, tip), (x + side, tip - 5.0 * up));
         }
     }
-    let (class, sign) = (class(it), marker(it.style, x, y));
-    let mark = if it.source == LineSource::Published { "mark hollow" } else { "mark" };
-    let _ = write!(out, "<g class=\"{mark} {class}\">{sign}<title>{says}</title></g>");
+    draw_mark(out, &mark_class(it), it.style, (x, y), says);
 }
 
-/// A pale, crossed mark; at the foot where it has no figure.
+/// A pale, crossed mark; at the foot without a figure.
 fn set_aside(
     out: &mut String,
     it: &SweepLine,
@@ -108,15 +103,14 @@ fn set_aside(
     scale: &PanelScale,
     says: &str,
 ) {
-    let class = class(it);
+    let class = name_classes(it);
     let Some(value) = value else {
-        labels::foot(out, &format!("missing {class}"), x + beside, scale.base(), "×");
+        labels::draw_foot(out, &format!("missing {class}"), x + beside, scale.base(), "×");
         return;
     };
     let y = scale.y(value);
-    let sign = marker(it.style, x, y);
-    let _ = write!(out, "<g class=\"mark aside {class}\">{sign}<title>{says}</title></g>");
+    draw_mark(out, &format!("mark aside {class}"), it.style, (x, y), says);
     for side in [-5.0, 5.0] {
-        line(out, "crossed", (x - side, y - 5.0), (x + side, y + 5.0));
+        draw_segment(out, "crossed", (x - side, y - 5.0), (x + side, y + 5.0));
     }
 }

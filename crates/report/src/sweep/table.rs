@@ -1,26 +1,24 @@
-//! A panel as a table, for a terminal and for Markdown: a row a line, a column a level.
+//! A panel as a table for a terminal and Markdown: a row for each line, a column for each level.
 
-use bakeoff_analysis::RatioIs;
+use bakeoff_analysis::RatioBound;
 
-use super::figures;
-use crate::block::sweep::{LinePanel, LinePoint, LineSource, Sign, SweepLine, SweepUnit};
+use super::list_figures;
+use crate::block::sweep::{LeaderLabel, LinePanel, LinePoint, LineSource, SweepLine, SweepUnit};
 use crate::block::{ColumnKind, ReportColumn, ReportRow, ReportTable};
 use crate::figures::NONE;
 use crate::verdict::{self, HELD_BACK};
 use crate::words;
 
-/// What the signs in a table stand for, where each of them occurs.
+/// Explained only where they occur.
 const SIGNS: [(&str, &str); 4] =
     [("*", "fastest"), ("~", "undecided"), ("×", "set aside"), (words::OVER, "at least")];
 
 impl LinePanel {
-    /// The panel as a table of all its levels.
     pub(crate) fn table(&self) -> ReportTable {
         let all: Vec<usize> = (0..self.ticks.len()).collect();
         self.table_of(&all)
     }
 
-    /// The panel as a table of some of its levels.
     pub(crate) fn table_of(&self, levels: &[usize]) -> ReportTable {
         let unit = self.unit();
         let row = |(number, line): (usize, &SweepLine)| {
@@ -46,11 +44,10 @@ impl LinePanel {
         }
     }
 
-    /// The levels that are told first where not all have room: the ends, those where another is
-    /// fastest than before, then the others.
+    /// By importance: the ends, levels where another becomes fastest, then the others.
     pub(crate) fn by_weight(&self) -> Vec<usize> {
         let all = 0..self.ticks.len();
-        let turns = |at: &usize| self.fastest.iter().any(|row| turns(&row.signs[..=*at]));
+        let turns = |at: &usize| self.fastest.iter().any(|row| has_turned(&row.signs[..=*at]));
         let ends = [0, self.ticks.len().saturating_sub(1)];
         let mut levels = Vec::new();
         for at in ends.into_iter().chain(all.clone().filter(turns)).chain(all) {
@@ -61,7 +58,6 @@ impl LinePanel {
         levels
     }
 
-    /// What it is of, and what its figures are.
     fn heading(&self) -> String {
         let unit = match (&self.amount, self.unit()) {
             (SweepUnit::Seconds, Some((_, unit))) => format!("{unit}, "),
@@ -72,10 +68,10 @@ impl LinePanel {
         format!("{caption}{unit}{}", self.title)
     }
 
-    /// The unit that all seconds are in; `None` where each says its own.
+    /// `None` where each figure has its own unit.
     fn unit(&self) -> Option<(f64, &'static str)> {
-        let most = figures(self).fold(0.0, f64::max);
-        let least = figures(self).fold(f64::INFINITY, f64::min);
+        let most = list_figures(self).fold(0.0, f64::max);
+        let least = list_figures(self).fold(f64::INFINITY, f64::min);
         (self.amount == SweepUnit::Seconds && most > 0.0 && most / least < 1e4)
             .then(|| words::second_unit(most))
     }
@@ -89,11 +85,10 @@ impl LinePanel {
         }
     }
 
-    /// The figure of a line at a level, with its signs.
     fn cell(&self, number: usize, at: usize, unit: Option<(f64, &'static str)>) -> String {
         let line = &self.lines[number];
         let text = |value: f64| match unit {
-            Some((scale, _)) => words::digits(value * scale),
+            Some((scale, _)) => words::format_digits(value * scale),
             None => self.amount.text(value),
         };
         match &line.points[at] {
@@ -101,20 +96,19 @@ impl LinePanel {
             LinePoint::SetAside(Some(value), _) => format!("×{}", text(*value)),
             LinePoint::SetAside(None, _) => "×".into(),
             LinePoint::Known(value) if line.source == LineSource::Published => {
-                line.says(&self.amount, value)
+                line.format_value(&self.amount, value)
             }
             LinePoint::Known(value) => {
                 let bound = match value.is {
-                    RatioIs::Exact => "",
-                    RatioIs::AtLeast => words::OVER,
-                    RatioIs::AtMost => "< ",
+                    RatioBound::Exact => "",
+                    RatioBound::AtLeast => words::OVER,
+                    RatioBound::AtMost => "< ",
                 };
                 format!("{}{bound}{}", self.sign(number, at), text(value.value))
             }
         }
     }
 
-    /// How a line stands at a level.
     fn sign(&self, number: usize, at: usize) -> &'static str {
         let SweepLine { name, source, .. } = &self.lines[number];
         if *source != LineSource::Ours {
@@ -123,14 +117,13 @@ impl LinePanel {
         let alone = self.fastest.len() > 1;
         let row = if alone { self.fastest.get(number) } else { self.fastest.first() };
         match row.and_then(|row| row.signs.get(at)) {
-            Some(Sign::Known(fastest, _)) if alone || fastest == name => "*",
-            Some(Sign::TooClose(names)) if alone || names.contains(name) => "~",
+            Some(LeaderLabel::Known(fastest, _)) if alone || fastest == name => "*",
+            Some(LeaderLabel::TooClose(names)) if alone || names.contains(name) => "~",
             _ => "",
         }
     }
 
-    /// What the signs stand for that occur, at which levels it can't be told who is fastest, and how many
-    /// levels are left out.
+    /// Explains signs that occur, levels without a known fastest, and how many levels are left out.
     fn note(&self, rows: &[ReportRow], levels: &[usize]) -> String {
         let texts = || rows.iter().flat_map(|row| &row.cells[1..]);
         let occurs = |sign: &str| texts().any(|cell| cell.text.starts_with(sign.trim()));
@@ -144,29 +137,33 @@ impl LinePanel {
         }
         let told = Some(parts.join(", ")).filter(|told| !told.is_empty());
         let is_marked = texts().any(|cell| cell.text.ends_with(HELD_BACK));
-        let marks = is_marked.then(|| verdict::explained(None));
-        told.into_iter().chain(self.unknown(levels)).chain(marks).collect::<Vec<_>>().join("; ")
+        let marks = is_marked.then(|| verdict::explain_mark(None));
+        told.into_iter()
+            .chain(self.unknown_levels(levels))
+            .chain(marks)
+            .collect::<Vec<_>>()
+            .join("; ")
     }
 
-    /// The levels at which it can't be told who is fastest.
-    fn unknown<'p>(&'p self, levels: &'p [usize]) -> impl Iterator<Item = String> + 'p {
+    fn unknown_levels<'p>(&'p self, levels: &'p [usize]) -> impl Iterator<Item = String> + 'p {
         self.fastest.iter().filter_map(|row| {
-            let open =
-                levels.iter().filter(|at| matches!(row.signs.get(**at), Some(Sign::Unknown)));
-            let open = open.map(|at| words::level(&self.factor, &self.ticks[*at].name));
+            let open = levels
+                .iter()
+                .filter(|at| matches!(row.signs.get(**at), Some(LeaderLabel::Unknown)));
+            let open = open.map(|at| words::phrase_level(&self.factor, &self.ticks[*at].name));
             let open: Vec<String> = open.collect();
             let whose =
                 if self.fastest.len() > 1 { format!("{}: ", row.name) } else { String::new() };
-            let with = words::list(&open);
+            let with = words::join_list(&open);
             (!open.is_empty()).then(|| format!("{whose}can’t tell which is fastest with {with}"))
         })
     }
 }
 
-/// Whether at the last of these levels another is fastest than at the last one before that says who.
-fn turns(signs: &[Sign]) -> bool {
-    let known = |sign: &Sign| match sign {
-        Sign::Known(name, _) => Some(name.clone()),
+/// Whether the last level has another fastest than the last known one before.
+fn has_turned(signs: &[LeaderLabel]) -> bool {
+    let known = |sign: &LeaderLabel| match sign {
+        LeaderLabel::Known(name, _) => Some(name.clone()),
         _ => None,
     };
     let Some((last, before)) = signs.split_last() else { return false };

@@ -1,5 +1,4 @@
-//! Charts over time in a terminal: rows of signs, one column for all of a track and of those above and
-//! below it.
+//! Timelines in a terminal: rows of signs, with one time axis for all tracks.
 
 use bakeoff_analysis::LinePiece;
 
@@ -7,33 +6,26 @@ use super::TerminalWriter as Terminal;
 use crate::block::{
     CourseTracks, Moments, TimelineUnit, Timelines, Track, TrackHeight, TrackLine, TrackLines,
 };
-use crate::chart::shortened;
+use crate::chart::shorten_name;
 use crate::scale::Time;
 use crate::timeline::TrackAxis;
 use crate::words;
 
-/// The widest that a name is.
 const NAME: usize = 24;
 
-/// What stands at the right of a plot: the most that it shows.
 const MOST: usize = 11;
 
-/// The signs of an eighth to a whole.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The same where there is only ASCII.
 const PLAIN: [char; 4] = ['.', ':', '+', '#'];
 
-/// What marks a second without anything.
 const IDLE: char = '0';
 
-/// How many characters what is beside each other takes.
 struct Frame {
     name: usize,
     plot: usize,
 }
 
-/// What a column of a plot shows.
 #[derive(Clone, Copy, Default)]
 struct PlotColumn {
     mean: Option<f64>,
@@ -41,12 +33,11 @@ struct PlotColumn {
 }
 
 impl Terminal {
-    /// The charts as lines that end in a break.
-    pub(super) fn timelines(&self, of: &Timelines) -> String {
-        of.charts.iter().map(|chart| self.course(&chart.course)).collect()
+    pub(super) fn write_timelines(&self, of: &Timelines) -> String {
+        of.charts.iter().map(|chart| self.write_course(&chart.course)).collect()
     }
 
-    fn course(&self, course: &CourseTracks) -> String {
+    fn write_course(&self, course: &CourseTracks) -> String {
         let names = course.tracks.iter().flat_map(|track| match track {
             Track::Lines(lines) if lines.size == TrackHeight::Low => vec![lines.title.as_str()],
             Track::Lines(lines) => lines.lines.iter().map(|line| line.name.as_str()).collect(),
@@ -60,41 +51,40 @@ impl Terminal {
         let mut out = caption.map_or(String::new(), |text| self.fill(text) + "\n");
         for track in &course.tracks {
             out += &match track {
-                Track::Lines(lines) => self.lines(lines, course.ran_s, &frame),
+                Track::Lines(lines) => self.write_lines(lines, course.ran_s, &frame),
                 Track::Moments(moments) => moment_row(moments, course.ran_s, &frame),
             };
         }
         out + &axis_row(&Time::up_to(course.ran_s), &frame) + "\n"
     }
 
-    /// A plot a line; what they have in common stands above them.
-    fn lines(&self, lines: &TrackLines, ran_s: f64, frame: &Frame) -> String {
+    /// A plot for each line, below what they share.
+    fn write_lines(&self, lines: &TrackLines, ran_s: f64, frame: &Frame) -> String {
         let axis = TrackAxis::from_lines(lines);
         let height = if lines.size == TrackHeight::Tall { 3 } else { 1 };
         let mut out = String::new();
         if lines.size != TrackHeight::Low {
-            out += &format!("{}\n", self.fill(&heading(lines, &axis)));
+            out += &format!("{}\n", self.fill(&build_heading(lines, &axis)));
         }
         for line in &lines.lines {
             let name = if lines.size == TrackHeight::Low { &lines.title } else { &line.name };
-            let mut columns = columns(line, ran_s, frame.plot);
+            let mut columns = sample_columns(line, ran_s, frame.plot);
             columns.iter_mut().for_each(|column| column.idle &= lines.unit == TimelineUnit::Rate);
-            let rows = self.rows(&columns, &axis, height);
+            let rows = self.draw_rows(&columns, &axis, height);
             for (at, row) in rows.into_iter().enumerate() {
-                let name = if at == 0 { shortened(name, frame.name) } else { String::new() };
-                let most = if at == 0 { most(lines, line) } else { String::new() };
-                out += &joined(&name, &row, &most, frame);
+                let name = if at == 0 { shorten_name(name, frame.name) } else { String::new() };
+                let most = if at == 0 { format_most(lines, line) } else { String::new() };
+                out += &join_row(&name, &row, &most, frame);
             }
         }
         out
     }
 
-    /// The rows of a plot, from the top.
-    fn rows(&self, columns: &[PlotColumn], axis: &TrackAxis, height: usize) -> Vec<String> {
+    fn draw_rows(&self, columns: &[PlotColumn], axis: &TrackAxis, height: usize) -> Vec<String> {
         let signs: &[char] = if self.unicode { &BLOCKS } else { &PLAIN };
         let steps = signs.len() * height;
         let filled = |value: f64| match axis.place(value) * steps as f64 {
-            // What is not nothing is seen.
+            // Any value above zero is visible.
             _ if value <= 0.0 => 0,
             steps => (steps.round() as usize).max(1),
         };
@@ -113,8 +103,7 @@ impl Terminal {
     }
 }
 
-/// What the plots below it show, and how they are read.
-fn heading(lines: &TrackLines, axis: &TrackAxis) -> String {
+fn build_heading(lines: &TrackLines, axis: &TrackAxis) -> String {
     let title = match lines.unit {
         TimelineUnit::Rate => format!("{} ({IDLE}: a second without any)", lines.title),
         _ => lines.title.clone(),
@@ -123,18 +112,18 @@ fn heading(lines: &TrackLines, axis: &TrackAxis) -> String {
     format!("{title}{log}; the most at the right")
 }
 
-/// The most of a line; where a limit is near, how much of it.
-fn most(lines: &TrackLines, line: &TrackLine) -> String {
+/// The maximum; near a limit, its share of the limit.
+fn format_most(lines: &TrackLines, line: &TrackLine) -> String {
     let most = line.pieces.iter().filter_map(|piece| piece.most).reduce(f64::max);
     match (most, lines.near_limit()) {
-        (Some(most), Some(limit)) => format!("{} full", words::percent(most / limit)),
+        (Some(most), Some(limit)) => format!("{} full", words::format_percent(most / limit)),
         (Some(most), None) => lines.unit.text(most),
         (None, _) => String::new(),
     }
 }
 
-/// What each column shows of a line: the mean of what is in it, or what was known last.
-fn columns(line: &TrackLine, ran_s: f64, number: usize) -> Vec<PlotColumn> {
+/// The mean in the column, or the last known value.
+fn sample_columns(line: &TrackLine, ran_s: f64, number: usize) -> Vec<PlotColumn> {
     let width = ran_s / number as f64;
     let mut columns = Vec::with_capacity(number);
     let (mut next, mut last) = (0, PlotColumn::default());
@@ -157,36 +146,33 @@ fn columns(line: &TrackLine, ran_s: f64, number: usize) -> Vec<PlotColumn> {
     columns
 }
 
-/// A sign where there was a moment.
 fn moment_row(moments: &Moments, ran_s: f64, frame: &Frame) -> String {
     let mut row = vec![' '; frame.plot];
     let mut number = 0_u64;
     for (at, ended) in &moments.ended {
-        row[column(at / ran_s, frame)] = '|';
+        row[find_column(at / ran_s, frame)] = '|';
         number = number.saturating_add(*ended);
     }
     let row: String = row.into_iter().collect();
-    joined(&shortened(&moments.title, frame.name), &row, &words::count(number), frame)
+    join_row(&shorten_name(&moments.title, frame.name), &row, &words::format_count(number), frame)
 }
 
-/// The column of a place from 0 to 1.
-fn column(place: f64, frame: &Frame) -> usize {
+fn find_column(place: f64, frame: &Frame) -> usize {
     ((place * frame.plot as f64) as usize).min(frame.plot - 1)
 }
 
-/// The numbers of the axis below a plot, each from its column on, and what they count.
 fn axis_row(time: &Time, frame: &Frame) -> String {
     let mut row = String::new();
     for (at, number) in &time.ticks {
-        let column = column(time.place(*at), frame);
+        let column = find_column(time.place(*at), frame);
         if row.is_empty() || row.chars().count() < column {
             row = format!("{row:column$}{number}");
         }
     }
-    joined(time.unit, &row, "", frame)
+    join_row(time.unit, &row, "", frame)
 }
 
-fn joined(name: &str, plot: &str, most: &str, frame: &Frame) -> String {
+fn join_row(name: &str, plot: &str, most: &str, frame: &Frame) -> String {
     let line = format!("{name:0$} {plot:1$} {most}", frame.name, frame.plot);
     format!("{}\n", line.trim_end())
 }

@@ -10,8 +10,8 @@ use bakeoff_testkit::needs;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::formats::{text, three};
-use crate::sample::Sample;
+use crate::reading::text;
+use crate::sample::{Sample, three};
 
 const BEFORE: &str = include_str!("browser/before.js");
 const AFTER: &str = include_str!("browser/after.js");

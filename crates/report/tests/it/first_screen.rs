@@ -1,513 +1,408 @@
-//! What the first screen says: a sentence for each promise, how sure it is, the chart, and the questions
-//! that come next.
+//! The first screen: the answer and how sure it is, the chart, and the questions that come next.
 
-use bakeoff_analysis::{Document, Verdict, Warning, WarningKind};
-use bakeoff_report::{Options, verdict};
+use bakeoff_analysis::{Document, Warning, WarningKind};
+use bakeoff_report::{Options, render};
 use bakeoff_results::measure::{COMMITS, PAYLOAD, RETURNED};
-use bakeoff_results::{Levels, Scope};
+use bakeoff_results::{AuditResult, FigureOfMerit, Levels, Scope};
+use serde_json::json;
 
-use crate::formats::text;
-use crate::sample::broken::broken;
-use crate::sample::{Sample, render};
+use crate::cuts::of_disks;
+use crate::machines::shard;
+use crate::reading::{between, of_width, read_json, section, text, words};
+use crate::sample::broken::{broken, by_another, cuts_alone, every, kept, lost, on_both};
+use crate::sample::conditions::looked_at;
+use crate::sample::cut_off::{cut_off, cut_rates_off};
+use crate::sample::machines::{apart, merged};
+use crate::sample::rate::rate;
+use crate::sample::{
+    Sample, by_factor, changed, fail, files, limits, noise, on_a_disk, open, plausible, promises,
+    single, three, with,
+};
+use crate::sections::small;
+use crate::sentences::{judged, unlike_in_one};
+use crate::snapshots::{Piece, set_out};
 
-/// sqlite is 1.4 times as fast with every commit kept, lmdb twice where the last second may be lost.
-fn mean(_: &str, levels: &Levels) -> f64 {
-    match (levels["engine"].as_str(), levels["durability"].as_str()) {
-        ("sqlite", "strict") => 0.010,
-        ("sqlite", _) => 0.0075,
-        (_, "strict") => 0.014,
-        _ => 0.004,
+const QUESTION: &str = "What would decide it?";
+const COMMAND: &str = "bakeoff run redmine --engine sqlite,lmdb --clients 1,4 --seed 42";
+
+/// The first screen without its answer, which is among the sentences.
+fn below(name: &str, format: &str, document: &Document) -> Piece {
+    let options = Options { color: true, ..Options::default() };
+    let text = section(document, format, "", &options);
+    let name = format!("{name}: {format}");
+    if format == "html" {
+        let (facts, rest) = text.split_once("<div class=\"answer\">").expect("an answer");
+        let (_, rest) = rest.split_once("</aside>\n</div>\n").unwrap_or(("", rest));
+        return Piece::new(name, set_out(&format!("{facts}{rest}")));
     }
+    let sure = ["Low", "Fair", "High"].map(|it| format!("{it} confidence: "));
+    let is_sure = |line: &str| sure.iter().any(|it| line.contains(it.as_str()));
+    let lines: Vec<&str> = text.lines().take_while(|line| !is_sure(line)).collect();
+    Piece::new(name, lines.join("\n"))
 }
 
-pub fn promises() -> Sample {
-    Sample {
-        factors: vec![("durability", vec!["strict", "relaxed"])],
-        operations: vec!["create_issue"],
-        mean,
-        ..Sample::default()
-    }
+/// What differs of it from that of two promises, in some formats.
+fn unlike(name: &str, formats: &str, document: &Document) -> Vec<Piece> {
+    let of = |format| below("", format, &promises().document()).to(below(name, format, document));
+    formats.split(' ').map(of).collect()
 }
 
-/// A report without its markup, line breaks and escapes.
-pub fn words(document: &Document, format: &str) -> String {
-    let text = text(document, format).replace('\\', "").replace("**", "").replace('*', "");
-    let mut out = String::new();
-    let mut inside = false;
-    for character in text.chars() {
-        match character {
-            '<' => inside = true,
-            '>' if inside => inside = false,
-            _ if inside => {}
-            other => out.push(other),
-        }
-    }
-    out.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-pub const SENTENCES: [&str; 2] = [
-    "With every commit kept, sqlite is fastest: lmdb takes 1.4 times as long (1.2–1.6).",
-    "If the last second may be lost, lmdb is fastest: sqlite takes 1.9 times as long (1.7–2.1).",
-];
-
-#[test]
-fn each_promise_has_a_sentence_in_every_format() {
+pub fn pieces() -> Vec<Piece> {
     let document = promises().document();
-    assert_eq!(verdict(&document), SENTENCES.join(" "));
-    for format in ["html", "md", "term"] {
-        let text = words(&document, format);
-        let sure = "High confidence";
-        for part in
-            [SENTENCES[0], SENTENCES[1], sure, "5 trials of each. Good enough to decide by."]
-        {
-            assert!(text.contains(part), "{part} is not in {format}: {text}");
-        }
-    }
-    let json: serde_json::Value = serde_json::from_str(&text(&document, "json")).unwrap();
-    assert_eq!(json["answer"]["sentences"], serde_json::json!(SENTENCES));
-    assert_eq!(json["answer"]["confidence"]["level"], "high");
+    let json = serde_json::to_string_pretty(&read_json(&document)["answer"]).expect("JSON");
+    let whole = |format| Piece::section("whole", "", format, &document);
+    [
+        vec![whole("term"), whole("html"), whole("md"), Piece::new("whole: json", json)],
+        crate::sentences::pieces(),
+        answers(),
+        charts(),
+        facts(),
+        losses(),
+        questions(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
-/// The promise of a level that is the only one is told as well.
-#[test]
-fn a_promise_that_does_not_vary_is_told() {
-    let factors = vec![("durability", vec!["strict"])];
-    let document = Sample { factors, ..promises() }.document();
-    assert_eq!(verdict(&document), SENTENCES[0]);
-}
-
-#[test]
-fn a_lead_in_one_operation_of_two_is_told_by_its_name() {
-    let mean = |operation: &str, levels: &Levels| {
-        let more = if operation == "create_issue" { 1.5 } else { 1.0 };
-        if levels["engine"] == "lmdb" { 0.005 } else { 0.010 * more }
+/// The badge and the sentences as they are set.
+fn answers() -> Vec<Piece> {
+    let answer = |name: &str, document: &Document| {
+        let page = text(document, "html");
+        let answer = between(&page, "<div class=\"answer\">", "</aside>");
+        Piece::new(format!("as it is set: {name}"), set_out(answer))
     };
-    let operations = vec!["create_issue", "process_issues"];
-    let mut document = Sample { operations, mean, ..promises() }.document();
-    let open = document.comparisons.iter_mut().filter(|it| it.operation == "create_issue");
-    open.for_each(|it| it.verdict = Verdict::ShortOfProcessors);
-    let told = "With every commit kept, lmdb was fastest in process_issues: sqlite took 2.0 times as long \
-                (1.8–2.2); in create_issue it was short of processors (2.7–3.3×).";
-    let said = verdict(&document);
-    assert!(said.starts_with(told), "{said}");
-    let open = document.comparisons.iter_mut().filter(|it| it.operation == "create_issue");
-    open.for_each(|it| it.verdict = Verdict::Undecided);
-    let said = verdict(&document);
-    assert!(said.contains("; in create_issue it was undecided (2.7–3.3×)."), "{said}");
+    let of = |changes| with(promises().document(), changes);
+    let trials = |blocks| Sample { blocks, ..promises() }.document();
+    let warned = |kind| {
+        let said = "in 3 of 20 trials servers waited, at worst 30 %, at engine lmdb: so";
+        changed(promises().document(), |it| it.warnings.push(Warning::new(kind, said)))
+    };
+    let in_memory = changed(promises().document(), |it| {
+        it.warnings.extend(bakeoff_analysis::in_memory(&["tmpfs"], 20, 20));
+    });
+    let memory =
+        by_factor(single().document(), "memory", &[("sqlite", "64M"), ("lmdb", "unlimited")]);
+    let unreached =
+        json!([{ "limit": "memory", "level": "64M", "peaks": { "": 52e6 }, "scale": null }]);
+    let open = |number: usize| {
+        let path = format!("comparisons/..{number}/verdict");
+        with(Sample::default().document(), json!({ path: "undecided" }))
+    };
+    vec![
+        answer("two trials of each", &trials(2)),
+        answer("four trials of each", &trials(4)),
+        answer("wide intervals", &Sample { half_width: 0.3, ..promises() }.document()),
+        answer("a warning that voids", &warned(WarningKind::ServersWaited)),
+        answer("a warning that weakens", &warned(WarningKind::MachineDrifted)),
+        answer("a warning that notes", &warned(WarningKind::Retries)),
+        answer("data in memory", &in_memory),
+        answer("nobody has paid", &of(json!({ "cells/*/debt/fresh": true }))),
+        answer("a limit that was never reached", &with(memory, json!({ "unreached": unreached }))),
+        answer("a lead is undecided", &judged("undecided")),
+        answer("not every lead is decided", &open(1)),
+        answer("most leads are undecided", &open(5)),
+        answer("a broken promise on the page", &broken("torn", "x")),
+        answer("a simulated disk on the page", &on_a_disk()),
+        Piece::section("nothing was timed", "", "term", &cuts_alone(broken("torn", "x"))),
+        Piece::section("a simulated disk", "", "md", &on_a_disk()),
+    ]
 }
 
-/// A figure that stands for several operations says so, in the sentence and in the chart.
-#[test]
-fn one_figure_of_several_operations_says_that_it_is_of_each() {
-    let both = vec!["create_issue", "process_issues"];
-    for (operations, in_all) in [
-        (vec!["create_issue"], ""),
-        (both.clone(), " in both operations"),
-        ([both, vec!["sum"]].concat(), " in all 3 operations"),
-    ] {
-        let document = Sample { operations, ..promises() }.document();
-        let told = format!("sqlite is fastest: lmdb takes 1.4 times as long{in_all} (1.2–1.6).");
-        assert!(verdict(&document).contains(&told), "{told} is not in {}", verdict(&document));
-        let page = words(&document, "html");
-        assert!(page.contains(&format!("1.4× as long (1.2–1.6){in_all}")), "{page}");
-    }
-}
-
-/// The first row has the best mean over all operations: where another has a better one in one of them, it says
-/// so.
-#[test]
-fn the_best_mean_says_over_what_it_is_where_it_is_not_the_best_in_each() {
-    let mean = |operation: &str, levels: &Levels| match (operation, levels["engine"].as_str()) {
+fn charts() -> Vec<Piece> {
+    let several = Sample { engines: vec!["sqlite", "lmdb", "fjall", "null"], ..plausible() };
+    let factors =
+        vec![("neighbours", vec!["0", "25%", "x1", "x2", "x4"]), ("clients", vec!["1", "4", "8"])];
+    let many = Sample { factors, operations: vec!["a", "b", "c", "d", "e"], ..plausible() };
+    let unlike_means = |operation: &str, levels: &Levels| match (operation, &*levels["engine"]) {
         ("create_issue", "lmdb") => 0.0176,
         ("create_issue", _) => 0.0180,
         (_, "lmdb") => 0.033,
         _ => 0.032,
     };
     let both = vec!["create_issue", "process_issues"];
-    let strict = vec![("durability", vec!["strict"])];
-    for (operations, factors, told) in [
-        (both, strict.clone(), "best mean over both operations, undecided"),
-        (vec!["process_issues"], strict.clone(), "best mean, undecided"),
-        // Every operation but the first has lmdb behind.
-        (vec!["process_issues", "sum"], strict, "best mean, undecided"),
-    ] {
-        let document = Sample { operations, factors, mean, ..promises() }.document();
-        for format in ["html", "md", "term"] {
-            let text = words(&document, format);
-            assert!(text.contains(told), "{told} is not in {format}: {text}");
-        }
-    }
-}
-
-/// What marks, brackets and words mean is read before the rows that have them.
-#[test]
-fn what_the_chart_means_stands_above_its_rows() {
-    let mut document = promises().document();
-    let brackets = "In brackets: the 95 % interval of the ratio";
-    let undecided = "Undecided: this interval reaches to within 5 % of 1; trials may lie apart";
-    let above = |document: &Document, format: &str| {
-        let text = words(document, format);
-        let legend = text.find(brackets).expect("what brackets are");
-        // In a terminal rows of other charts come first.
-        assert!(text[legend..].contains("Every commit kept"), "{format}: {text}");
-        text
+    let best_mean = Sample { operations: both.clone(), mean: unlike_means, ..single() };
+    let word = |word: &str, p: f64| {
+        let changes = json!({ "comparisons/0/verdict": word, "comparisons/0/p_adjusted": p });
+        with(promises().document(), changes)
     };
-    for format in ["html", "md", "term"] {
-        assert!(!above(&document, format).contains("Undecided: "), "nothing is: {format}");
-    }
-    let page = words(&document, "html");
-    let hollow = page.find("hollow mark: the same engine with less promised").expect("a legend");
-    assert!(hollow < page.find("Every commit kept").unwrap(), "{page}");
-    document.comparisons[0].verdict = Verdict::Undecided;
-    for format in ["html", "md", "term"] {
-        assert!(above(&document, format).contains(undecided), "{format}");
-    }
-    // By itself it would be clear, and among all it is not: another reason.
-    document.comparisons[0].p_adjusted = Some(0.07);
-    let held_back = ", or leaves 1 out by itself and not among all comparisons together;";
-    assert!(above(&document, "md").contains(held_back));
-    document.comparisons[0].verdict = Verdict::WithinNoise;
-    assert!(above(&document, "md").contains(", or one level differs as much from itself;"));
-}
-
-/// A range says what it is of, and which way.
-#[test]
-fn a_range_that_leaves_it_open_is_one_of_times() {
-    let mut document = promises().document();
-    for comparison in &mut document.comparisons {
-        comparison.verdict = Verdict::Undecided;
-        (comparison.low, comparison.high) = (Some(0.97), Some(1.6));
-    }
-    let told = "With every commit kept, sqlite or lmdb was fastest, undecided which: lmdb took 0.97–1.6 times as \
-                long as sqlite.";
-    assert!(verdict(&document).starts_with(told), "{}", verdict(&document));
-    for format in ["html", "md", "term"] {
-        let text = words(&document, format);
-        assert!(text.contains("undecided (0.97–1.6×)"), "{format}: {text}");
-    }
-}
-
-#[test]
-fn a_few_operations_are_told_one_by_one_and_more_from_the_least_to_the_most() {
-    let mean = |operation: &str, levels: &Levels| {
-        let more = if operation == "create_issue" { 1.5 } else { 1.0 };
-        if levels["engine"] == "lmdb" { 0.005 } else { 0.010 * more }
+    let partly = |operations| Sample { operations, mean: unlike_in_one, ..promises() }.document();
+    let bounds = changed(promises().document(), |it| cut_off(it, "lmdb"));
+    let one = Sample { factors: vec![("clients", vec!["1"])], ..three() };
+    let [rows, megabytes] =
+        [FigureOfMerit::Rows, FigureOfMerit::Megabytes].map(|it| rate(one.document(), it));
+    let levels = [("sqlite", "strict"), ("lmdb", "relaxed")];
+    let ascii = Options { unicode: false, ..Options::default() };
+    let far = |_: &str, levels: &Levels| if levels["engine"] == "lmdb" { 1e-6 } else { 14_400.0 };
+    let far = Sample { mean: far, ..promises() };
+    let close = Sample { mean: |_, _| 0.010, half_width: 0.01, ..promises() };
+    let of_three = |between: &str| {
+        let sample = Sample { factors: vec![], operations: vec!["create_issue"], ..three() };
+        let words = json!({ "between/0/verdict": between, "comparisons/1/verdict": "undecided" });
+        with(sample.document(), words)
     };
-    for (operations, told, cell) in [
-        (
-            vec!["create_issue", "process_issues"],
-            "With every commit kept, lmdb is fastest: sqlite takes 3.0 times as long in create_issue \
-             (2.7–3.3) and 2.0 times in process_issues (1.8–2.2).",
-            "3.0× and 2.0× as long <small>create_issue (2.7–3.3), process_issues (1.8–2.2)</small>",
+    let found = changed(limits::document(), |it| it.limits = vec![it.limits[0].clone(); 5]);
+    let found = with(
+        found,
+        json!({
+            "limits/1/outcome": "not-confirmed", "limits/2/outcome": "not-known", "limits/3/outcome": "not-over",
+            "limits/4/outcome": "no-rate", "limits/4/keeps_per_second": null,
+        }),
+    );
+    let searches = changed(limits::document(), |it| it.limits = vec![it.limits[0].clone(); 30]);
+    let failed = changed(promises().document(), |it| fail(it, "lmdb", "it crashed"));
+    let trials = |blocks| Sample { blocks, ..promises() }.document();
+    let engines = |engines| Sample { engines, ..promises() }.document();
+    let words = ["within-noise", "short-of-processors", "too-few", "spiky", "void"];
+    let words = words.map(|it| unlike(&it.replace('-', " "), "term", &word(it, 0.01)));
+    vec![
+        unlike("one trial of each", "html term", &trials(1)),
+        unlike("one engine", "html", &engines(vec!["sqlite"])),
+        unlike("three engines", "html", &engines(vec!["sqlite", "lmdb", "fjall"])),
+        vec![below("four engines, one of which is the harness", "term", &several.document())],
+        unlike("more than there is room for", "term", &many.document()),
+        unlike("the best mean over both operations", "md", &best_mean.document()),
+        unlike("undecided", "term", &word("undecided", 0.01)),
+        unlike("held back", "term", &word("undecided", 0.07)),
+        words.concat(),
+        unlike("even", "term", &close.document()),
+        unlike("one by one", "html", &partly(both)),
+        unlike("from the least to the most", "md", &partly(vec!["a", "create_issue", "b", "c"])),
+        unlike("undecided against the second", "md", &of_three("slower")),
+        unlike("undecided, all three", "md", &of_three("undecided")),
+        unlike("cut off", "html md", &bounds),
+        unlike("a rate", "html term", &rows),
+        unlike("a rate that was cut off", "html", &cut_rates_off(megabytes, "fjall")),
+        unlike("failed", "html", &failed),
+        unlike("at a rate", "term", &changed(promises().document(), |it| open(it, "sqlite"))),
+        unlike(
+            "levels of durability",
+            "html",
+            &by_factor(single().document(), "durability", &levels),
         ),
-        (
-            vec!["create_issue", "process_issues", "sum", "transact"],
-            "With every commit kept, lmdb is fastest: sqlite takes 2.0 to 3.0 times as long, depending \
-             on the operation (all 95 % intervals lie within 1.8–3.3).",
-            "2.0 to 3.0× as long <small>all 95 % intervals lie within 1.8–3.3</small>",
-        ),
-    ] {
-        let document = Sample { operations, mean, ..promises() }.document();
-        let said = verdict(&document);
-        assert!(said.starts_with(told), "{said}");
-        // In the chart the intervals stand below the ratios, and say whose they are.
-        let page = text(&document, "html");
-        assert!(page.contains(cell), "{page}");
-    }
+        unlike("of disks", "term", &files()),
+        unlike("of hours and microseconds", "html", &far.document()),
+        vec![Piece::new("in ASCII: term", section(&promises().document(), "term", "", &ascii))],
+        unlike("of interim analyses", "term", &looked_at()),
+        unlike("searches", "html", &limits::document()),
+        unlike("searches", "term", &found),
+        unlike("more searches than there is room for", "md", &searches),
+    ]
+    .concat()
 }
 
-/// A ratio is told in one direction: the sentence says of the slower what the table says of it.
-#[test]
-fn the_sentence_and_the_table_say_the_same_of_the_slower() {
-    for format in ["html", "md", "term"] {
-        let text = words(&promises().document(), format);
-        let (sentence, cell) = ("lmdb takes 1.4 times as long (1.2–1.6)", "1.4× as long (1.2–1.6)");
-        assert!(text.contains(sentence) && text.contains(cell), "{format}: {text}");
-        assert!(!text.contains("times as fast"), "{format}: {text}");
-    }
+/// The facts above the answer.
+fn facts() -> Vec<Piece> {
+    let facts = |name: &str, document: &Document| {
+        let page = text(document, "html");
+        let facts = between(&page, "<dl class=\"facts\">\n", "\n</dl>");
+        Piece::new(format!("facts: {name}"), facts.replace("<div>", "").replace("</div>", ""))
+    };
+    let fixed = "durability=strict clients=2 neighbours=0 disk=hdd-7200 rate=closed cpus=1";
+    let fixed = fixed.split(' ').filter_map(|it| it.split_once('='));
+    let fixed = fixed.map(|(factor, level)| (factor, vec![level])).collect();
+    let one = |change: &dyn Fn(&mut Document)| changed(single().document(), change);
+    let trials = |changes| with(looked_at(), changes);
+    let three = changed(broken("torn", "x"), |it| it.cuts = vec![it.cuts[0].clone(); 3]);
+    let three = with(
+        three,
+        json!({ "cuts/1/engine": "lmdb", "cuts/2/engine": "lmdb", "run/cuts/planned": 3 }),
+    );
+    let cuts = |changes| with(three.clone(), changes);
+    let two = changed(three.clone(), |it| it.cuts.truncate(2));
+    vec![
+        facts("fixed levels", &Sample { factors: fixed, ..small() }.document()),
+        facts("one cell", &Sample { engines: vec!["sqlite"], ..single() }.document()),
+        facts("a rate", &rate(single().document(), FigureOfMerit::Rows)),
+        facts("a shard", &one(&|it| it.run.run.shard = Some(shard()))),
+        facts("machines", &merged()),
+        facts("noise", &one(&|it| it.noise = vec![noise(it, 1.01, 0.97, 1.04)])),
+        facts("too wide a noise", &one(&|it| it.noise = vec![noise(it, 1.0, 1e-3, 1e3)])),
+        facts("as many of each", &looked_at()),
+        facts(
+            "ended by operations",
+            &trials(json!({ "run/operations_each": 100, "run/seconds": 3.0 })),
+        ),
+        facts("not as many of each", &trials(json!({ "cells/0/trials": 4 }))),
+        facts(
+            "a plan of as many",
+            &trials(json!({ "cells/0/trials": 4, "run/sequential": null, "run/planned": 30 })),
+        ),
+        facts(
+            "interrupted",
+            &trials(json!({ "run/sequential": null, "run/status": "interrupted" })),
+        ),
+        facts("power cuts of each", &with(two.clone(), json!({ "run/cuts/planned": 2 }))),
+        facts("fewer power cuts than planned", &two),
+        facts("power cuts", &three),
+        facts("power cuts that are not alike", &cuts(json!({ "cuts/2/judged": [] }))),
+        facts("images of every moment", &every(three.clone(), 0)),
+        facts("a power cut that failed", &cuts(json!({ "cuts/2/failed": "no room" }))),
+        facts("power cuts alone", &cuts_alone(broken("torn", "x"))),
+        facts("power cuts of disks alone", &cuts_alone(of_disks())),
+    ]
 }
 
+/// The column and the question of what was lost.
+fn losses() -> Vec<Piece> {
+    let nothing = changed(kept(), |it| {
+        it.cuts[0].judged.iter_mut().for_each(|it| it.verdict = AuditResult::default());
+    });
+    let two = changed(nothing.clone(), |it| {
+        it.promises.push(it.promises[0].clone());
+        it.cuts.push(it.cuts[0].clone());
+    });
+    let two = with(two, json!({ "promises/1/engine": "lmdb", "cuts/1/engine": "lmdb" }));
+    let missing = json!({ "run/left_out": [{
+        "levels": { "engine": "tarantool:memtx", "durability": "strict" },
+        "why": "it can't be had", "trials": 5, "cuts": 0,
+    }] });
+    let untorn = |document| with(document, json!({ "cuts/0/judged/*/verdict/torn": 0 }));
+    let corrupt = json!({
+        "promises/0/kept": null, "promises/0/promised": "nothing", "cuts/0/judged/1/verdict/corrupt": "gone",
+        "cuts/0/judged/1/verdict/oldest_lost_s": null,
+    });
+    let torn = || broken("torn", "x");
+    let base = below("", "html", &torn());
+    let change = |name: &str, it: &Document| base.clone().to(below(name, "html", it));
+    let damaged = unlike("damaged", "html", &torn()).remove(0);
+    let all = [
+        below("damaged", "term", &torn()),
+        damaged,
+        change("lost at a rate", &lost(2)),
+        change("one lost", &lost(1)),
+        change("nothing lost", &nothing),
+        change("nothing lost by two", &two),
+        change("less than was promised", &untorn(torn())),
+        change("nothing could be counted", &with(torn(), corrupt)),
+        change("images of every moment", &with(every(kept(), 0), json!({ "cuts/0/judged": [] }))),
+        change("by another run", &by_another()),
+        change("on two file systems", &on_both()),
+        change("a level that an engine does not give", &with(torn(), missing)),
+    ];
+    [all.into(), unlike("blocks of disks", "md", &untorn(of_disks()))].concat()
+}
+
+/// The questions about warnings, and what would decide what is open.
+fn questions() -> Vec<Piece> {
+    let question = |name: &str, document: &Document| {
+        let text = of_width(document, 80);
+        let (_, answer) = text.split_once(QUESTION).unwrap_or(("", "(it is not asked)"));
+        let answer = answer.split(" confidence: ").next().unwrap_or_default();
+        Piece::new(format!("decide: {name}"), answer.trim())
+    };
+    let undecided = |changes| with(judged("undecided"), changes);
+    let ended = |state: &str| {
+        let looks = json!({ "looks": [3, 5], "confidence": 0.99, "comparisons": 1, "max_time_s": 60.0, "used_s": 61.0 });
+        let condition = json!({ "levels": {}, "blocks": 5, "judged_at": 5, "state": state });
+        undecided(json!({ "run/sequential": looks, "conditions": [condition] }))
+    };
+    let of_several = json!({ "run/merged": { "plan": "17", "count": 4, "program_sha256": null, "members": [] } });
+    let machines = |disagree| apart(undecided(of_several.clone()), &[0.5, 0.2, 1.25], disagree);
+    let several =
+        with(with(merged(), of_several.clone()), json!({ "comparisons/*/verdict": "undecided" }));
+    let warnings = changed(promises().document(), |it| {
+        use WarningKind::*;
+        let kinds = [ServersWaited, ClientsWaited, MachineDrifted, Retries, Disturbed, CutOff];
+        let said = "in 3 of 20 trials it was so, at worst 30 %, at engine lmdb: why";
+        it.warnings = kinds.map(|kind| Warning::new(kind, said)).into();
+    });
+    let command = |more: &str| undecided(json!({ "run/command": format!("{COMMAND}{more}") }));
+    let part = changed(judged("undecided"), |it| it.run.run.shard = Some(shard()));
+    vec![
+        question("nothing", &judged("faster")),
+        question("what is void", &judged("void")),
+        question("undecided", &judged("undecided")),
+        question("of counted repetitions", &command(" --out mine --repetitions 5")),
+        question("of another folder", &command(" --out=mine")),
+        question("of another planner", &undecided(json!({ "run/planner": "find-limit" }))),
+        question("short of processors", &judged("short-of-processors")),
+        question("too few operations", &judged("too-few")),
+        question(
+            "too few operations of a merged run",
+            &with(judged("too-few"), of_several.clone()),
+        ),
+        question("the most repetitions", &ended("max-repetitions")),
+        question("the time was over", &ended("max-time")),
+        question("out of reach", &ended("out-of-reach")),
+        question("interrupted", &undecided(json!({ "run/status": "interrupted" }))),
+        question("a shard", &part),
+        question("a merged run", &undecided(of_several.clone())),
+        question("machines disagree", &machines(true)),
+        question("machines lie apart", &machines(false)),
+        question("machines disagree on one", &several),
+        unlike("warnings", "html", &warnings).remove(0),
+    ]
+}
+
+/// A shell takes what is broken for one command, and no line is wider than the terminal.
 #[test]
-fn a_warning_that_voids_makes_the_answer_one_of_low_confidence() {
-    let mut document = promises().document();
-    document.warnings.push(Warning::new(
-        WarningKind::ServersWaited,
-        "in 3 of 20 trials servers waited, at worst 30 %, at engine lmdb: processors were short",
-    ));
-    let told = "With every commit kept, sqlite was fastest: lmdb took 1.4 times";
-    assert!(verdict(&document).starts_with(told));
-    for format in ["html", "md", "term"] {
-        let told = "Too few processors. Don’t decide by this run alone.";
-        assert!(words(&document, format).contains(told), "{format}");
-    }
+fn a_command_that_is_wider_than_a_terminal_can_be_copied() {
+    let report = of_width(&judged("undecided"), 40);
+    let (_, answer) = report.split_once(QUESTION).expect("the question");
+    let command = "  bakeoff run redmine \\\n    --engine sqlite,lmdb --clients 1,4 \\\n    --seed 42 --until-decided\n";
+    assert!(answer.contains(command), "{answer}");
+    assert!(answer.lines().all(|line| line.chars().count() <= 40), "{answer}");
+}
+
+/// On the first screen a warning is short, and it stands in full where all warnings are.
+#[test]
+fn a_warning_is_told_in_full_once() {
+    let document = changed(promises().document(), |it| {
+        let said = "in 3 of 20 trials servers waited, at worst 30 %, at engine lmdb: processors were short";
+        it.warnings.push(Warning::new(WarningKind::ServersWaited, said));
+    });
     let page = words(&document, "html");
-    assert!(page.contains("Too few processors. In 3 of 20 trials servers waited."), "{page}");
-    // On the first screen in short, and in full where all warnings are.
     assert_eq!(page.matches("at worst 30 %, at engine lmdb: processors were short").count(), 1);
 }
 
-#[test]
-fn commits_that_lie_in_memory_make_the_confidence_low_and_it_says_why() {
-    let mut document = promises().document();
-    document.warnings.extend(bakeoff_analysis::in_memory(&["tmpfs"], 20, 20));
-    let why = "Data in memory: no commit outlives a power cut.";
-    for format in ["html", "md", "term"] {
-        let text = words(&document, format);
-        let told = format!("{why} Don’t decide by this run alone.");
-        assert!(text.contains(&told), "{format}: {text}");
-    }
-    assert!(words(&document, "md").contains("Low confidence"));
-    let page = words(&document, "html");
-    let short =
-        "Data in memory. In 20 of 20 trials that promise to keep commits the data lie in memory.";
-    assert!(page.contains(short), "{page}");
-}
-
-#[test]
-fn fewer_blocks_than_three_and_five_are_low_and_fair() {
-    for (blocks, sure) in [(2, "Low confidence"), (4, "Fair confidence"), (5, "High confidence")] {
-        let document = Sample { blocks, ..promises() }.document();
-        assert!(words(&document, "md").contains(sure), "{blocks}");
-    }
-}
-
-#[test]
-fn what_keeping_every_commit_costs_and_that_the_order_turns() {
-    let document = promises().document();
-    for format in ["html", "md", "term"] {
-        let text = words(&document, format);
-        for part in [
-            "What does keeping every commit cost?",
-            "An operation takes, against last second at risk:",
-            "sqlite: 1.3 times as long",
-            "lmdb: 3.5 times as long",
-            "So the order turns: lmdb is fastest only while the last second may be lost.",
-        ] {
-            assert!(text.contains(part), "{part} is not in {format}: {text}");
-        }
-    }
-    let one = Sample { factors: vec![("durability", vec!["strict"])], ..promises() };
-    assert!(!words(&one.document(), "html").contains("keeping every commit cost"));
-}
-
-/// A figure that has no interval does not look like a precise one; and that a step to the right is a
-/// factor is said of each axis.
-#[test]
-fn what_has_no_interval_and_what_the_axis_is_are_told() {
-    let one = Sample { blocks: 1, ..promises() }.document();
-    let five = promises().document();
-    for format in ["html", "md", "term"] {
-        assert!(words(&one, format).contains("10.0 ms (1 trial)"), "{format}");
-        assert!(!words(&five, format).contains("(1 trial)"), "{format}");
-    }
-    for format in ["html", "term"] {
-        assert!(words(&five, format).contains("mean time, left is faster, log scale"), "{format}");
-    }
-    let bars = |document: &Document| {
-        let page = text(document, "html");
-        let chart = page.split("<table class=\"strips").nth(1).unwrap();
-        chart.split("</table>").next().unwrap().matches("class=\"ci\"").count()
-    };
-    assert_eq!(
-        (bars(&one), bars(&five)),
-        (0, 0),
-        "what is compared has the verdict’s interval alone"
-    );
-    let alone = Sample { engines: vec!["sqlite"], ..promises() }.document();
-    assert_eq!(bars(&alone), 2 * 3, "a line and two ends for each interval");
-    let own =
-        |document: &Document| text(document, "html").matches("<small class=\"ends\">").count();
-    assert_eq!((own(&one), own(&five)), (0, 4), "the cells’ own intervals are among all cells");
-    for format in ["html", "md", "term"] {
-        let brackets = "In brackets: the 95 % interval of the ratio";
-        assert!(words(&five, format).contains(brackets), "{format}");
-        assert!(!words(&one, format).contains(brackets), "{format}");
-    }
-}
-
-/// Rows stand by promise, the fastest first; a strict one shows where the same is with less promised.
-#[test]
-fn the_chart_has_a_row_for_each_engine_under_each_promise() {
-    let page = text(&promises().document(), "html");
-    let chart =
-        page.split("<table class=\"strips").nth(1).unwrap().split("</table>").next().unwrap();
-    let mut at = 0;
-    for part in [
-        "Every commit kept",
-        "data-name=\"sqlite\"",
-        "10.0 ms",
-        "fastest",
-        "data-name=\"lmdb\"",
-        "1.4× as long (1.2–1.6)",
-        "Last second at risk",
-        "data-name=\"lmdb\"",
-        "data-name=\"sqlite\"",
-        "1.9× as long (1.7–2.1)",
-    ] {
-        let found = chart[at..].find(part);
-        at += found.unwrap_or_else(|| panic!("{part} is missing, or out of order: {chart}"));
-    }
-    assert_eq!(chart.matches("<g class=\"mark\">").count(), 4);
-    assert_eq!(chart.matches("<g class=\"hollow\">").count(), 2);
-    assert!(chart.contains(">3.5×</text>"), "{chart}");
-    assert!(!chart.contains("lost at worst"), "no power was cut");
-}
-
-/// Of three engines a reader chooses what the others are held against: by their own pairs.
-#[test]
-fn each_row_stands_against_each_other_one() {
-    let document = Sample { engines: vec!["sqlite", "lmdb", "fjall"], ..promises() }.document();
-    let page = text(&document, "html");
-    let row = page.split("data-name=\"sqlite\"").nth(1).unwrap().split("</tr>").next().unwrap();
-    for part in [
-        "data-against=\"sqlite\" hidden>what the others are held against",
-        "data-against=\"lmdb\" hidden>1.4× as fast (1.2–1.6)",
-        "data-against=\"fjall\" hidden>1.4× as fast (1.2–1.6)",
-    ] {
-        assert!(row.contains(part), "{part} is not in {row}");
-    }
-    assert!(
-        !text(&promises().document(), "html").contains("data-against=\""),
-        "two need no choice"
-    );
-}
-
-#[test]
-fn what_power_cuts_took_is_a_column_and_an_answer() {
-    let document = broken("torn", "client 1: 3 is torn");
-    for format in ["html", "md", "term"] {
-        let text = words(&document, format);
-        for part in ["What was lost when the power was cut?", "sqlite was damaged in 1 of "] {
-            assert!(text.contains(part), "{part} is not in {format}: {text}");
-        }
-    }
-    let page = words(&document, "html");
-    assert!(
-        page.contains("lost at worst when the power was cut") && page.contains("damaged, 1 of ")
-    );
-    assert!(page.contains("not tried"), "no cut was made of the others");
-}
-
-#[test]
-fn each_change_is_told_from_what_is_in_use() {
-    let document = promises().document();
-    for format in ["html", "md", "term"] {
-        let text = words(&document, format);
-        for part in [
-            "What each change buys",
-            "From the present choice, sqlite, strict durability:",
-            "durability: strict → relaxed",
-            "1.3× as fast",
-            "Two changes at once",
-            "2.5× as fast",
-        ] {
-            assert!(text.contains(part), "{part} is not in {format}: {text}");
-        }
-    }
-    let page = words(&document, "html");
-    assert!(page.contains("engine: sqlite → lmdb, durability: strict → relaxed"), "{page}");
-    for format in ["html", "term"] {
-        let axis = "against the present choice: sqlite, strict durability; left is faster";
-        assert!(words(&document, format).contains(axis), "{format}");
-    }
-    let present =
-        vec![("engine".to_owned(), "lmdb".to_owned()), ("durability".into(), "relaxed".into())];
-    let options = Options { present, ..Options::default() };
-    let markdown = render(&document, "md", &options).unwrap();
-    assert!(markdown.contains("From the present choice, *lmdb, relaxed durability*"), "{markdown}");
-    assert!(markdown.contains("durability: relaxed → strict"), "{markdown}");
-    let unknown = vec![("engine".to_owned(), "nobody".to_owned())];
-    let options = Options { present: unknown, ..Options::default() };
-    let from = "From the present choice, *sqlite, strict durability*";
-    assert!(render(&document, "md", &options).unwrap().contains(from));
-}
-
-/// A page of constants is nobody's present choice, unless somebody says so.
+/// What the present choice is, by what was done in each step.
 #[test]
 fn changes_are_told_from_a_cell_that_does_something() {
+    let from = |document: &Document, present: &[(&str, &str)]| {
+        let own = |(factor, level): &(&str, &str)| ((*factor).to_owned(), (*level).to_owned());
+        let options = Options { present: present.iter().map(own).collect(), ..Options::default() };
+        let markdown = render(document, "md", &options).expect("a report");
+        between(&markdown, "From the present choice, *", "*").to_owned()
+    };
+    let document = promises().document();
+    for (present, said) in [
+        (&[("engine", "lmdb"), ("durability", "relaxed")][..], "lmdb, relaxed durability"),
+        (&[("engine", "nobody")], "sqlite, strict durability"),
+    ] {
+        assert_eq!(from(&document, present), said);
+    }
     let factors = vec![("durability", vec!["strict"]), ("step", vec!["constants", "reads"])];
     let mut document = Sample { factors, ..promises() }.document();
-    let from = |document: &Document, step: &str| {
-        let present = match step {
-            "" => Vec::new(),
-            step => vec![("step".to_owned(), step.to_owned())],
-        };
-        let options = Options { present, ..Options::default() };
-        let markdown = render(document, "md", &options).unwrap();
-        let (_, from) =
-            markdown.split_once("From the present choice, *").expect("what each change buys");
-        from.split_once('*').unwrap().0.to_owned()
-    };
-    assert_eq!(from(&document, ""), "sqlite, step constants");
-    for trial in document.trials.iter_mut().filter(|it| it.levels["step"] == "constants") {
-        trial.measures.set(&COMMITS, Scope::Clients, 0.0);
-        trial.measures.set(&PAYLOAD, Scope::Clients, 0.0);
-    }
-    // What their clients read was not counted: they may have read something.
-    assert_eq!(from(&document, ""), "sqlite, step constants");
-    for trial in &mut document.trials {
-        let returned = if trial.levels["step"] == "reads" { 4096.0 } else { 0.0 };
-        trial.measures.set(&RETURNED, Scope::Clients, returned);
-        trial.measures.set(&COMMITS, Scope::Clients, 0.0);
-        trial.measures.set(&PAYLOAD, Scope::Clients, 0.0);
-    }
-    assert_eq!(from(&document, ""), "sqlite, step reads");
-    assert_eq!(from(&document, "constants"), "sqlite, step constants");
-}
-
-/// Every change is from the present cell: so where that is of memory, each of them is.
-#[test]
-fn changes_from_or_to_a_cell_of_the_page_cache_are_marked() {
-    let marks = |engine: &str| {
-        let mut document = promises().document();
-        for cell in &mut document.cells {
-            let is_it = cell.levels["engine"] == engine && cell.levels["durability"] == "strict";
-            cell.from_disk = Some(if is_it { 0.1 } else { 1.0 });
+    assert_eq!(from(&document, &[]), "sqlite, step constants");
+    // Nothing was written in the first step; what was read was not counted, and then was.
+    for (returned, from_step) in [(None, "constants"), (Some(4096.0), "reads")] {
+        for trial in &mut document.trials {
+            let is_constant = trial.levels["step"] == "constants";
+            trial.measures.set(&COMMITS, Scope::Clients, 0.0);
+            trial.measures.set(&PAYLOAD, Scope::Clients, 0.0);
+            let returned = returned.map(|bytes| if is_constant { 0.0 } else { bytes });
+            trial.measures.set_some(&RETURNED, Scope::Clients, returned);
         }
-        let page = text(&document, "html");
-        let (_, changes) = page.split_once("From the present choice").expect("the changes");
-        let (changes, _) = changes.split_once("</section>").expect("its end");
-        changes.matches("✗ cache").count()
-    };
-    let (none, one, present) = (marks("nobody"), marks("lmdb"), marks("sqlite"));
-    assert_eq!(none, 0);
-    assert!(0 < one && one < present, "{one} {present}");
+        assert_eq!(from(&document, &[]), format!("sqlite, step {from_step}"));
+    }
+    assert_eq!(from(&document, &[("step", "constants")]), "sqlite, step constants");
 }
 
 #[test]
 fn a_terminal_of_any_width_has_the_chart_in_whole_words() {
     let document = promises().document();
     for width in [60, 80, 120, 200] {
-        let options = Options { width, ..Options::default() };
-        let report = render(&document, "term", &options).unwrap();
+        let report = of_width(&document, width);
         assert!(report.lines().all(|line| line.chars().count() <= width), "{width}: {report}");
         for part in ["Every commit kept (strict)", "fastest", "●", "10.0 ms"] {
             assert!(report.contains(part), "{width}, {part}: {report}");
         }
         // A name that has no room on one line goes on below.
-        let both = report.split("Two changes at once").nth(1).unwrap();
-        let both = both.split("The slowest operations").next().unwrap();
+        let both = between(&report, "Two changes at once", "The slowest operations");
         assert!(both.contains("engine: sqlite →") && both.contains("relaxed"), "{width}: {both}");
         assert!(!both.contains('…'), "{width}: {both}");
         let plain = Options { width, unicode: false, ..Options::default() };
         assert!(!render(&document, "term", &plain).unwrap().contains('●'));
     }
-}
-
-#[test]
-fn a_page_of_a_thousand_trials_is_no_larger_than_a_megabyte() {
-    let sample = Sample {
-        engines: vec!["sqlite", "lmdb", "fjall", "postgres"],
-        factors: vec![
-            ("durability", vec!["strict", "relaxed"]),
-            ("clients", vec!["1", "2", "4", "8", "16"]),
-        ],
-        operations: vec!["create_issue", "process_issues"],
-        blocks: 25,
-        ..promises()
-    };
-    let document = sample.document();
-    assert_eq!(document.trials.len(), 1000);
-    let page = text(&document, "html");
-    assert!(page.len() <= 1_000_000, "{} bytes", page.len());
 }

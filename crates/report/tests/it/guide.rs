@@ -2,8 +2,8 @@
 
 use bakeoff_analysis::document::Verdict;
 
-use crate::formats::text;
-use crate::verdict::{single, twice};
+use crate::reading::text;
+use crate::sample::single;
 
 /// The verdict that is declared after this one: a new one has to be named here, too.
 fn after(verdict: Verdict) -> Option<Verdict> {
@@ -38,7 +38,7 @@ fn the_guide_explains_every_word_of_a_verdict() {
     };
     for verdict in std::iter::successors(Some(Verdict::Faster), |it| after(*it)) {
         assert!(is_explained(verdict.word()), "{} is not in docs/method.md", verdict.word());
-        let mut document = single(twice, 0.1).document();
+        let mut document = single().document();
         document.comparisons[0].verdict = verdict;
         let markdown = text(&document, "md");
         let chart = markdown.split("\n## ").next().unwrap_or_default();

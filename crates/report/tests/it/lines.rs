@@ -1,41 +1,21 @@
 //! The block of lines over a numeric factor, as each format shows it.
 
-use bakeoff_analysis::RatioIs;
+use bakeoff_analysis::RatioBound;
 use bakeoff_report::block::sweep::{
-    Fastest, LinePanel, LinePoint, LineSource, LineValue, Sign, SweepLine, SweepUnit, Tick,
+    Fastest, LeaderLabel, LinePanel, LinePoint, LineSource, LineValue, SweepLine, SweepUnit, Tick,
 };
 use bakeoff_report::block::{ReportBlock, Sweeps};
-use bakeoff_report::{DocumentLayout, Options, Reports, Section};
+use bakeoff_report::{Options, render_blocks};
 
-use crate::sample::Sample;
+use crate::snapshots::{Piece, set_out};
 
-/// A section of one block.
-struct Lines(Vec<LinePanel>);
-
-impl Section for Lines {
-    fn name(&self) -> &str {
-        "panels"
-    }
-
-    fn title(&self) -> &str {
-        "Panels"
-    }
-
-    fn blocks(&self, _: &DocumentLayout<'_>) -> Vec<ReportBlock> {
-        vec![ReportBlock::Sweeps(Sweeps::from_panels("Explained".into(), self.0.clone(), None))]
-    }
-}
-
-/// What a format shows of panels: the section alone.
+/// What a format shows of panels alone.
 fn shown(panels: Vec<LinePanel>, format: &str) -> String {
-    let mut reports = Reports::standard();
-    reports.section(Box::new(Lines(panels))).expect("a free name");
-    let document = Sample { factors: vec![], ..Sample::default() }.document();
-    let text = reports.render(&document, format, &Options::default()).expect("a report");
+    let block = ReportBlock::Sweeps(Sweeps::from_panels("Explained".into(), panels, None));
+    let text = render_blocks("Panels", vec![block], format, &Options::default()).expect("a report");
     let (from, to) = match format {
-        "html" => ("<section id=\"panels\">", "</section>"),
-        "md" => ("## Panels\n", "\n## "),
-        _ => ("\nPanels\n", "\n\n"),
+        "html" => ("<main>", "</main>"),
+        _ => ("Panels\n", "\n\n\n"),
     };
     let rest = &text[text.find(from).expect("the section") + from.len()..];
     rest[..rest.find(to).unwrap_or(rest.len())].to_owned()
@@ -81,103 +61,71 @@ fn panel(values: &[f64], lines: Vec<SweepLine>) -> LinePanel {
 
 /// Three lines with everything that a point can be.
 fn eventful() -> LinePanel {
-    let bound = LineValue { is: RatioIs::AtLeast, ..0.3.into() };
+    let bound = LineValue { is: RatioBound::AtLeast, ..0.3.into() };
     let wide = LineValue { ends: (Some(0.01), Some(0.09)), ..0.03.into() };
+    let aside = |value, why: &str| LinePoint::SetAside(value, why.into());
+    let [wide, bound] = [wide, bound].map(LinePoint::Known);
     let lines = vec![
         line("sqlite", 0, vec![known(0.01), known(0.02), LinePoint::NotRun, known(0.16)]),
-        line(
-            "lmdb",
-            1,
-            vec![
-                LinePoint::SetAside(Some(0.02), "slow <disk>".into()),
-                known(0.02),
-                LinePoint::Known(wide),
-                LinePoint::Known(bound),
-            ],
-        ),
+        line("lmdb", 1, vec![aside(Some(0.02), "slow <disk>"), known(0.02), wide, bound]),
         line(
             "fjall",
             2,
-            vec![
-                known(0.012),
-                LinePoint::SetAside(None, "no trial counts".into()),
-                known(0.013),
-                known(0.014),
-            ],
+            vec![known(0.012), aside(None, "no trial counts"), known(0.013), known(0.014)],
         ),
     ];
     let signs = vec![
-        Sign::Unknown,
-        Sign::TooClose(vec!["sqlite".into(), "lmdb".into()]),
-        Sign::Known("fjall".into(), 2),
-        Sign::Known("fjall".into(), 2),
+        LeaderLabel::Unknown,
+        LeaderLabel::TooClose(vec!["sqlite".into(), "lmdb".into()]),
+        LeaderLabel::Known("fjall".into(), 2),
+        LeaderLabel::Known("fjall".into(), 2),
     ];
     let fastest = vec![Fastest { name: String::new(), signs }];
     LinePanel { fastest, slopes: true, ..panel(&[1.0, 2.0, 4.0, 8.0], lines) }
 }
 
-#[test]
-fn a_page_shows_gaps_bounds_and_what_was_set_aside_as_such() {
-    let html = shown(vec![eventful()], "html");
-    let number = |text: &str| html.matches(text).count();
-    // A line goes on across a gap, dotted: sqlite over 4, fjall over 2.
-    assert_eq!(number("class=\"course across"), 2, "{html}");
-    assert_eq!(number("<polyline"), 3, "sqlite 1-2, lmdb 2-8, fjall 4-8; none across a gap");
-    assert_eq!(number("sqlite, clients 4: not run"), 1);
-    assert_eq!(number("lmdb, clients 1: set aside: slow &lt;disk&gt;"), 1);
-    assert_eq!(number("class=\"crossed\""), 2, "one mark is crossed");
-    assert_eq!(number(">×<"), 1, "what has no figure stands at the foot");
-    assert_eq!(number("lmdb, clients 8: &gt; 300 ms"), 1);
-    assert_eq!(number("lmdb, clients 4: 30.0 ms (10.0 ms to 90.0 ms)"), 1);
-    assert_eq!((number(">≈<"), number(">?<")), (1, 1));
-    for label in
-        ["sqlite <tspan class=\"figure\">160 ms", "lmdb <tspan class=\"figure\">&gt; 300 ms"]
-    {
-        assert_eq!(number(label), 1, "{label}");
-    }
-    assert!(!html.contains("<issue>") && number("create &lt;issue&gt;") > 0);
-}
-
-#[test]
-fn tables_have_the_signs_and_say_what_they_stand_for() {
-    let term = shown(vec![eventful()], "term");
-    assert!(term.lines().all(|line| line.chars().count() <= 80), "{term}");
-    let row = |name: &str| {
-        let line = term.lines().find(|line| line.contains(name)).expect("a row");
-        line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
-    };
-    assert_eq!(row("sqlite"), ["sqlite", "10.0", "~20.0", "–", "160", "fastest"]);
-    assert_eq!(row("lmdb")[1..6], ["×20.0", "~20.0", "30.0", ">", "300"]);
-    assert_eq!(row("fjall")[1..5], ["12.0", "×", "*13.0", "*14.0"]);
-    for part in ["* fastest", "~ undecided", "can’t tell which is", "× set aside", "> at least"]
-    {
-        assert!(term.contains(part), "{part}: {term}");
-    }
-    let md = shown(vec![eventful()], "md");
-    assert!(md.contains("| sqlite | 10.0 | \\~20.0 |"), "{md}");
-}
-
-#[test]
-fn published_figures_are_hollow_and_have_no_gaps() {
+/// Published figures beside ours: hollow, without gaps.
+fn published() -> LinePanel {
     let theirs = SweepLine {
         source: LineSource::Published,
         ..line("MyRocks", 1, vec![known(1.0), LinePoint::NotRun, known(0.5)])
     };
     let ours = line("MyRocks", 1, vec![known(1.0), known(0.8), known(0.6)]);
-    let of = |lines| LinePanel {
+    LinePanel {
         amount: SweepUnit::Times,
         title: "speed left, small = 1".into(),
         base: Some(0),
-        ..panel(&[0.0, 1.0, 4.0], lines)
+        ..panel(&[0.0, 1.0, 4.0], vec![ours, theirs])
+    }
+}
+
+/// The block by itself.
+pub fn pieces() -> Vec<Piece> {
+    let pale = line("pale", 0, vec![known(0.1), known(0.2), known(0.2)]);
+    let pale = SweepLine { pale: true, shade: Some(1), ..pale };
+    // A model's line goes over a gap, a single figure is a stroke, and nothing is no line.
+    let gap = || LinePoint::NotRun;
+    let models = [
+        line("device", 1, vec![known(0.1), gap(), known(0.3)]),
+        line("device of one figure", 2, vec![gap(), known(0.2), gap()]),
+        line("device of no figure", 3, vec![gap(), gap(), gap()]),
+    ];
+    let models = models.map(|it| SweepLine { source: LineSource::Modelled, ..it });
+    let lines = [vec![pale], models.into()].concat();
+    let of = |name: &str, panel: LinePanel, formats: &[&str]| -> Vec<Piece> {
+        let piece = |format: &&str| {
+            let text = shown(vec![panel.clone()], format);
+            let text = if *format == "html" { set_out(&text) } else { text };
+            Piece::new(format!("{name}: {format}"), text)
+        };
+        formats.iter().map(piece).collect()
     };
-    let html = shown(vec![of(vec![ours.clone(), theirs.clone()])], "html");
-    let number = |text: &str| html.matches(text).count();
-    assert_eq!(number("class=\"mark hollow c1 published\""), 3, "two figures and the name");
-    assert_eq!(number("class=\"one-of\""), 1, "the base is one");
-    assert_eq!(number("not run"), 0, "a publication has what it has");
-    assert!(html.contains("0.60</tspan>") && html.contains("0.50</tspan>"), "{html}");
-    let term = shown(vec![of(vec![ours, theirs])], "term");
-    assert!(term.contains("MyRocks, ours") && term.contains("MyRocks, published"), "{term}");
+    [
+        of("all that a point can be", eventful(), &["html", "term", "md"]),
+        of("published figures", published(), &["html", "term"]),
+        of("pale lines, and those of a model", panel(&[1.0, 2.0, 4.0], lines), &["html", "term"]),
+    ]
+    .concat()
 }
 
 /// A disk's name is longer than an engine's: it is neither shortened nor cut at the edge, and the panels of a group are

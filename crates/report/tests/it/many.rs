@@ -2,8 +2,9 @@
 
 use bakeoff_analysis::Document;
 
-use crate::formats::{assert_closed, text, three};
-use crate::sample::Sample;
+use crate::formats::assert_closed;
+use crate::reading::text;
+use crate::sample::{Sample, promises, three};
 
 /// A run of 60 cells with so many blocks each.
 fn of_blocks(blocks: u32) -> Document {
@@ -62,4 +63,22 @@ fn few_trials_are_all_listed() {
     let page = text(&document, "html");
     assert_eq!(rows(&page), document.trials.len());
     assert!(!page.contains("--format csv."));
+}
+
+#[test]
+fn a_page_of_a_thousand_trials_is_no_larger_than_a_megabyte() {
+    let sample = Sample {
+        engines: vec!["sqlite", "lmdb", "fjall", "postgres"],
+        factors: vec![
+            ("durability", vec!["strict", "relaxed"]),
+            ("clients", vec!["1", "2", "4", "8", "16"]),
+        ],
+        operations: vec!["create_issue", "process_issues"],
+        blocks: 25,
+        ..promises()
+    };
+    let document = sample.document();
+    assert_eq!(document.trials.len(), 1000);
+    let page = text(&document, "html");
+    assert!(page.len() <= 1_000_000, "{} bytes", page.len());
 }

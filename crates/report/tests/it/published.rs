@@ -1,17 +1,22 @@
-//! Published figures beside a run's own, in every format.
+//! Published figures beside a run's own.
 
 use bakeoff_analysis::{
-    Goes, Ours, PublishedStatement, PublishedView, RatioIs, RatioShape, UntoldReason,
+    Document, Goes, Ours, PublishedStatement, PublishedView, RatioBound, RatioShape, UntoldReason,
+    Warning, WarningKind,
 };
-use bakeoff_report::{ArticleRun, articles};
+use bakeoff_report::{ArticleRun, write_articles};
 use bakeoff_results::FigureOfMerit;
 use bakeoff_results::published::{
     Publication, PublishedFigure, PublishedTable, PublishedValue, Quantity, SetupDifference,
 };
 
-use crate::formats::text;
-use crate::sample::Sample;
+use crate::reading::{SHOWN, between, text};
 use crate::sample::rate::rate;
+use crate::sample::{Sample, changed};
+use crate::sections::{change_all, states};
+use crate::snapshots::{Piece, set_out};
+
+const TITLE: &str = "Published figures beside ours";
 
 fn levels(levels: &[(&str, &str)]) -> std::collections::BTreeMap<String, String> {
     levels.iter().map(|(factor, level)| ((*factor).to_owned(), (*level).to_owned())).collect()
@@ -25,7 +30,7 @@ fn statement(
 ) -> PublishedStatement {
     let of = |ratio: f64| Ours {
         ratio,
-        ratio_is: RatioIs::Exact,
+        ratio_is: RatioBound::Exact,
         low: Some(ratio * 0.9),
         high: Some(ratio * 1.1),
         pairs: 5,
@@ -43,7 +48,7 @@ fn statement(
 }
 
 /// A document with a statement of each kind.
-fn document() -> bakeoff_analysis::Document {
+pub fn document() -> Document {
     let mut document = Sample::default().document();
     let unlike = RatioShape::NotTheSame { theirs: Goes::Rises, ours: Goes::Stays };
     document.published = Some(PublishedView {
@@ -56,157 +61,104 @@ fn document() -> bakeoff_analysis::Document {
         ],
         elsewhere: 60,
     });
-    let figure = PublishedFigure {
+    let figure = |value: Option<PublishedValue>| PublishedFigure {
         operation: Some("create_issue".into()),
         levels: levels(&[("engine", "lmdb"), ("clients", "4")]),
         unit: "ms".into(),
-        value: Some(PublishedValue::AtLeast(226.0)),
+        value,
     };
-    let gap = PublishedFigure { value: None, ..figure.clone() };
+    let (file, of, base) = ("paper.csv".into(), Quantity::Time, levels(&[("engine", "sqlite")]));
+    let figures = vec![figure(Some(PublishedValue::AtLeast(226.0))), figure(None)];
     document.run.run.published = Some(Publication {
         question: "Is <it> so?".into(),
         source: "A paper".into(),
         date: "2017".into(),
         url: Some("https://paper.example".into()),
         differs: vec![SetupDifference { there: "a mirror".into(), here: "a modelled disk".into() }],
-        tables: vec![PublishedTable {
-            file: "paper.csv".into(),
-            of: Quantity::Time,
-            base: levels(&[("engine", "sqlite")]),
-            figures: vec![figure, gap],
-        }],
+        tables: vec![PublishedTable { file, of, base, figures }],
     });
     document
 }
 
-#[test]
-fn every_format_says_what_is_the_same_and_what_is_not() {
-    let document = document();
-    for format in ["html", "md", "term"] {
-        let shown = text(&document, format);
-        for said in [
-            "A paper, 2017",
-            "a mirror",
-            "a modelled disk",
-            "5 statements: same shape 1, compatible 1, same direction 1, not the same 1, can’t tell 1.",
-            "60 more published figures are of levels that this run does not have",
-            "1.20 times",
-            "4.00 times",
-            "published: 1.25 and 9.70 times",
-        ] {
-            let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-            let flat = flat.replace("<strong>", "").replace("</strong>", "").replace("**", "");
-            assert!(flat.contains(said), "{format}: {said}\n{shown}");
-        }
+/// Statements along three numbers of clients, with a gap on either side.
+fn over_clients(last: PublishedValue, base: (&str, &str)) -> Document {
+    let factors = vec![("clients", vec!["1", "2", "4"])];
+    let cant_tell = |why| RatioShape::CantTell { why };
+    let mut statements = vec![
+        statement("1", Some(1.25), Some(1.2), RatioShape::Same),
+        statement("2", None, Some(1.5), cant_tell(UntoldReason::Gap)),
+        statement("4", Some(9.7), None, cant_tell(UntoldReason::NotRun)),
+    ];
+    statements[2].theirs = Some(last);
+    for it in &mut statements {
+        it.levels.remove("neighbours");
+        it.base = levels(&[base]);
     }
-    for format in ["html", "md"] {
-        let shown = text(&document, format);
-        for said in [
-            "= same shape",
-            "~ compatible",
-            "≈ same direction, weaker here",
-            "≠ not the same: theirs rises, ours stays",
-            "? can’t tell: not run",
-            "1.20 (1.08 to 1.32)",
-            "≥ 226 ms",
-        ] {
-            assert!(shown.contains(said), "{format}: {said}\n{shown}");
-        }
-    }
-    assert!(!text(&document, "html").contains("Is <it> so?"), "texts are escaped");
+    changed(Sample { factors, ..Sample::default() }.document(), |it| {
+        it.run.run.published = document().run.run.published;
+        it.published = Some(PublishedView { statements, elsewhere: 0 });
+    })
 }
 
-#[test]
-fn a_ratio_of_the_page_cache_is_marked_whichever_side_it_is_of() {
-    let marked = |engine: &str| {
-        let mut document = document();
-        for cell in &mut document.cells {
-            let is_it = cell.levels["engine"] == engine && cell.levels["clients"] == "1";
-            cell.from_disk = Some(if is_it { 0.1 } else { 1.0 });
-        }
-        let shown = text(&document, "md");
-        let row = |ratio: &str| {
-            let found = shown.lines().find(|line| line.contains(ratio));
-            found.unwrap_or_else(|| panic!("{ratio}: {shown}")).contains("cache")
-        };
-        [row("1.20 (1.08 to 1.32)"), row("4.00 (3.60 to 4.40)")]
+pub fn pieces() -> Vec<Piece> {
+    let cached = |engine: &str| {
+        changed(document(), |it| {
+            for cell in &mut it.cells {
+                let is_it = cell.levels["engine"] == engine && cell.levels["clients"] == "1";
+                cell.from_disk = Some(if is_it { 0.1 } else { 1.0 });
+            }
+        })
     };
-    for (engine, first) in [("lmdb", true), ("sqlite", true), ("fjall", false)] {
-        assert_eq!(marked(engine), [first, false], "{engine}");
-    }
+    let exact = over_clients(PublishedValue::Exactly(9.7), ("engine", "sqlite"));
+    let range = over_clients(PublishedValue::Between(6.0, 7.0), ("engine", "sqlite"));
+    let own = over_clients(PublishedValue::Exactly(9.7), ("clients", "1"));
+    let mut pieces = states(
+        TITLE,
+        &["term", "html", "md"],
+        &document(),
+        &[
+            ("its level is of the page cache", "md", cached("lmdb")),
+            ("its base is of the page cache", "md", cached("sqlite")),
+        ],
+    );
+    pieces.extend(Piece::both("over clients", TITLE, &exact));
+    let others =
+        [("a range", "html term", range), ("a base of the axis’s own factor", "term", own)];
+    pieces.extend(change_all(TITLE, &exact, &others));
+    pieces
+}
+
+/// A page of several articles: all but the section that a report of one has, too.
+pub fn articles() -> Vec<Piece> {
+    let document = document();
+    let plain = Sample::default().document();
+    let chart = over_clients(PublishedValue::Exactly(9.7), ("engine", "sqlite"));
+    let warned = changed(chart, |it| {
+        it.warnings = vec![Warning::new(WarningKind::Errors, "2 operations failed")];
+    });
+    let article = |name, found, report| ArticleRun { name, found, report };
+    let page = write_articles(&[
+        article("articles/one", Ok(&document), Some("one/report.html")),
+        article("articles/two", Ok(&plain), None),
+        article("articles/three", Err("Not run: <no> engine."), None),
+        article("articles/four", Ok(&warned), None),
+    ]);
+    let page = page.expect("a page");
+    let page = between(&page, "<header>", "<footer>");
+    let sections = [&document, &warned].map(|it| text(it, "html"));
+    let known: Vec<&str> = sections.iter().flat_map(|it| it.lines()).collect();
+    let own: Vec<&str> = page.lines().filter(|line| !known.contains(line)).collect();
+    vec![Piece::new("", set_out(&own.join("\n")))]
 }
 
 #[test]
 fn no_report_judges_who_was_right() {
-    for format in ["html", "md", "term", "json"] {
+    for format in SHOWN.into_iter().chain(["json"]) {
         let shown = text(&document(), format).to_lowercase();
         for word in ["reproduced", "confirmed", "refuted"] {
             assert!(!shown.contains(word), "{format}: {word}");
         }
     }
-}
-
-#[test]
-fn a_terminal_keeps_its_width() {
-    for line in text(&document(), "term").lines() {
-        assert!(line.chars().count() <= 80, "{line}");
-    }
-}
-
-#[test]
-fn a_run_without_published_figures_says_nothing_of_any() {
-    let plain = Sample::default().document();
-    for format in ["html", "md", "term", "json"] {
-        assert!(!text(&plain, format).to_lowercase().contains("published figures"), "{format}");
-    }
-}
-
-#[test]
-fn lines_over_a_numeric_factor_have_hollow_marks_for_what_was_published() {
-    let factors = vec![("clients", vec!["1", "2", "4"])];
-    let mut document = Sample { factors, ..Sample::default() }.document();
-    let source = self::document().run.run.published;
-    document.run.run.published = source;
-    let mut statements = vec![
-        statement("1", Some(1.25), Some(1.2), RatioShape::Same),
-        statement("2", None, Some(1.5), RatioShape::CantTell { why: UntoldReason::Gap }),
-        statement("4", Some(9.7), None, RatioShape::CantTell { why: UntoldReason::NotRun }),
-    ];
-    statements.iter_mut().for_each(|it| drop(it.levels.remove("neighbours")));
-    document.published = Some(PublishedView { statements: statements.clone(), elsewhere: 0 });
-    let html = text(&document, "html");
-    let section = html.split("Published figures beside ours").last().expect("the section");
-    let chart = section.split("<svg").nth(1).expect("a chart");
-    for said in ["lmdb ÷ sqlite", "published", "ours"] {
-        assert!(section.contains(said), "{said}");
-    }
-    assert!(chart.contains("mark hollow"), "{chart}");
-    // In a terminal, with a gap on either side.
-    let term = text(&document, "term");
-    let row = |name: &str| {
-        let of = |line: &&str| line.trim_start().starts_with(name);
-        let found = term.lines().find(of);
-        found.unwrap_or_else(|| panic!("{name}\n{term}")).split_whitespace().collect::<Vec<_>>()
-    };
-    assert_eq!(row("lmdb ÷ sqlite, published")[4..], ["1.25", "–", "9.70"], "{term}");
-    assert_eq!(row("lmdb ÷ sqlite, ours")[4..], ["1.20", "1.50", "–"], "{term}");
-    // What was published as a range stands there as this range, not as its middle.
-    statements[2].theirs = Some(PublishedValue::Between(6.0, 7.0));
-    document.published = Some(PublishedView { statements: statements.clone(), elsewhere: 0 });
-    let html = text(&document, "html");
-    let section = html.split("Published figures beside ours").last().expect("the section");
-    assert!(section.contains("<tspan class=\"figure\">6–7</tspan>"), "{section}");
-    assert!(section.contains("clients 4: 6–7</title>"), "{section}");
-    let term = text(&document, "term");
-    let row = term.lines().find(|line| line.trim_start().starts_with("lmdb ÷ sqlite, published"));
-    assert!(row.is_some_and(|row| row.trim_end().ends_with("6–7")), "{term}");
-    assert!(text(&document, "md").contains("| 6–7 |"));
-    // A base of the axis's own factor has no panel.
-    for statement in &mut statements {
-        statement.base = levels(&[("clients", "1")]);
-    }
-    document.published = Some(PublishedView { statements, elsewhere: 0 });
-    assert!(!text(&document, "html").contains("Hollow marks"));
 }
 
 /// Each ratio times our own figure of its base: of another level there, or of another place on the axis.
@@ -215,7 +167,7 @@ fn lines_of_a_rate_have_what_was_published_in_the_shape_that_it_had() {
     let factors = vec![("clients", vec!["1", "2", "4"])];
     let sample = Sample { factors, operations: vec!["read"], ..Sample::default() };
     let mut document = rate(sample.document(), FigureOfMerit::Operations);
-    document.sweep = bakeoff_analysis::sweep(&document);
+    document.sweep = bakeoff_analysis::build_sweep(&document);
     let panel = document.sweep.clone().expect("lines").panels.remove(0);
     let figure = |series: usize, at: usize| panel.series[series].points[at].value.expect("known");
     let published = |clients: &str, base: (&str, &str), ratio: f64| PublishedStatement {
@@ -242,32 +194,4 @@ fn lines_of_a_rate_have_what_was_published_in_the_shape_that_it_had() {
     statements[1].operation = Some("write".into());
     document.published = Some(PublishedView { statements, elsewhere: 0 });
     assert!(!text(&document, "md").contains("lmdb, published"));
-}
-
-#[test]
-fn a_page_of_several_articles_has_each_with_its_own_figures() {
-    let document = document();
-    let plain = Sample::default().document();
-    let article = |name, found, report| ArticleRun { name, found, report };
-    let page = articles(&[
-        article("articles/one", Ok(&document), Some("one/report.html")),
-        article("articles/two", Ok(&plain), None),
-        article("articles/three", Err("Not run: <no> engine."), None),
-    ]);
-    let page = page.expect("a page");
-    // Each statement is of another shape.
-    let row = page.split("<th scope=\"row\">articles&#x2f;one</th>").nth(1).expect("its row");
-    let row = row.split("</tr>").next().expect("its end");
-    assert_eq!(row.matches(">1</td>").count(), 5, "{row}");
-    let two = page.split("<section id=\"articles&#x2f;two\">").nth(1).expect("the second");
-    assert!(two.split("</section>").next().is_some_and(|it| it.contains("no published figures")));
-    for said in [
-        "<section id=\"articles&#x2f;one\">",
-        "<a href=\"one&#x2f;report.html\">The whole report of this run</a>",
-        "5 statements: same shape 1",
-        "Is &lt;it&gt; so?",
-        "Not run: &lt;no&gt; engine.",
-    ] {
-        assert!(page.contains(said), "{said}\n{page}");
-    }
 }

@@ -1,10 +1,10 @@
 //! Synthetic documents: every figure follows from a formula, and none was measured.
 
-pub mod all;
 pub mod broken;
+pub mod conditions;
 pub mod cut_off;
-pub mod files;
-pub mod noise;
+pub mod limits;
+pub mod machines;
 pub mod over_time;
 pub mod rate;
 pub mod sweep;
@@ -13,24 +13,11 @@ use std::collections::BTreeMap;
 
 use bakeoff_analysis::document::Verdict;
 use bakeoff_analysis::{
-    CellView, Comparison, Cpu, DebtView, Document, OpenLoopView, RatioIs, SCHEMA, SyncCount,
-    SyncObserver, WorkCost,
+    CellView, Comparison, Document, OpenLoopView, SCHEMA, SyncCount, SyncObserver, WorkCost,
 };
-use bakeoff_report::{Options, Reports};
 use bakeoff_results::measure::*;
-use bakeoff_results::{
-    Applied, AppliedSetting, EngineFact, FigureOfMerit, Levels, Machine, OperationSummary, Run,
-    RunState, Status, TrialSummary,
-};
-
-/// A report with all that is built in.
-pub fn render(
-    document: &Document,
-    format: &str,
-    options: &Options,
-) -> bakeoff_report::Result<String> {
-    Reports::standard().render(document, format, options)
-}
+use bakeoff_results::{Levels, OperationSummary, TrialSummary};
+use serde_json::{Value, json};
 
 /// What a synthetic run consists of.
 pub struct Sample {
@@ -67,50 +54,31 @@ impl Sample {
         let settings = self.settings();
         let trials = self.trials(&settings);
         let cells = self.cells(&settings);
-        let comparisons = self.comparisons(&settings);
-        let between = self.between(&settings);
-        let mut document = Document {
-            schema: SCHEMA,
-            run: RunState {
-                run: self.run(trials.len()),
-                status: Status::Finished,
-                ended_s: Some(1_760_003_600.0),
-            },
-            trials,
-            series: Vec::new(),
-            cells,
-            comparisons,
-            between,
-            noise: Vec::new(),
-            limits: Vec::new(),
-            sweep: None,
-            machines: None,
-            conditions: Vec::new(),
-            canaries: Vec::new(),
-            cuts: Vec::new(),
-            promises: Vec::new(),
-            other_cuts: Vec::new(),
-            applications: Vec::new(),
-            published: None,
-            flush_turns: Vec::new(),
-            unreached: Vec::new(),
-            warnings: Vec::new(),
-        };
-        document.sweep = bakeoff_analysis::sweep(&document);
+        let first = self.engines[0];
+        let with_first: Vec<_> = self.engines[1..].iter().map(|&level| [first, level]).collect();
+        // The engines but the first and the harness against each other.
+        let others = self.engines.iter().skip(1).filter(|&&engine| engine != "null");
+        let later = |(at, &one)| others.clone().skip(at + 1).map(move |&other| [one, other]);
+        let pairs: Vec<[&str; 2]> = others.clone().enumerate().flat_map(later).collect();
+        let comparisons = self.compare(&settings, &with_first);
+        let between = self.compare(&settings, &pairs);
+        let mut document: Document = read(json!({
+            "schema": SCHEMA, "run": self.run(trials.len()), "trials": [], "cells": [], "comparisons": [],
+            "warnings": [], "noise": [], "canaries": [],
+        }));
+        document.trials = trials;
+        (document.cells, document.comparisons, document.between) = (cells, comparisons, between);
+        document.sweep = bakeoff_analysis::build_sweep(&document);
         document
     }
 
     fn settings(&self) -> Vec<Levels> {
-        let mut settings = vec![BTreeMap::new()];
-        for (factor, levels) in &self.factors {
-            settings = settings
-                .into_iter()
-                .flat_map(|setting: Levels| {
-                    levels.iter().map(move |level| with(&setting, factor, level))
-                })
-                .collect();
-        }
-        settings
+        self.factors.iter().fold(vec![BTreeMap::new()], |settings, (factor, levels)| {
+            let all = |setting: &Levels| {
+                levels.iter().map(|it| at_level(setting, factor, it)).collect::<Vec<_>>()
+            };
+            settings.iter().flat_map(all).collect()
+        })
     }
 
     fn trials(&self, settings: &[Levels]) -> Vec<TrialSummary> {
@@ -118,7 +86,7 @@ impl Sample {
         for repetition in 0..self.blocks {
             for (number, setting) in settings.iter().enumerate() {
                 for (order, engine) in self.engines.iter().enumerate() {
-                    let levels = with(setting, "engine", engine);
+                    let levels = at_level(setting, "engine", engine);
                     // A ripple, so that sorting has something to sort.
                     let ripple = 1.0 + 0.03 * f64::from((repetition * 7 + order as u32) % 5);
                     let cell = self.cell(&levels, ripple);
@@ -146,122 +114,72 @@ impl Sample {
     fn cells(&self, settings: &[Levels]) -> Vec<CellView> {
         settings
             .iter()
-            .flat_map(|setting| self.engines.iter().map(move |e| with(setting, "engine", e)))
+            .flat_map(|setting| self.engines.iter().map(move |e| at_level(setting, "engine", e)))
             .map(|levels| self.cell(&levels, 1.0))
             .collect()
     }
 
     fn cell(&self, levels: &Levels, ripple: f64) -> CellView {
         let clients: f64 = levels.get("clients").and_then(|c| c.parse().ok()).unwrap_or(1.0);
-        let operations: Vec<OperationSummary> = self
-            .operations
-            .iter()
-            .map(|name| figures(name, (self.mean)(name, levels) * ripple, clients))
-            .collect();
+        let operations = self.operations.iter();
+        let operations =
+            operations.map(|name| figures(name, (self.mean)(name, levels) * ripple, clients));
         let busy = levels.get("neighbours").is_some_and(|level| level != "0");
         let engine = self.engines.iter().position(|e| *e == levels["engine"]).unwrap_or(0) as u64;
         CellView {
-            levels: levels.clone(),
-            trials: self.blocks,
-            operations,
-            total: None,
-            space_bytes: Some(48_000_000 + engine * 21_000_000 + 1_500_000 * clients as u64),
-            space: None,
-            cpu_s: Cpu {
-                client: 0.4,
-                engine: 3.1 * ripple,
-                engine_drain: Some(0.2),
-                disk_daemon: Some(1.2),
-                neighbours: None,
-            },
-            harness_share: Some(0.02),
-            over_time: None,
-            restart: None,
-            steady: None,
-            debt: Some(DebtView {
-                drain_s: 2.0 + engine as f64,
-                cut_off: u32::from(engine == 2),
-                bytes: Some(3e6),
-                cpu_s: Some(0.2),
-                mean_s: Some(0.020),
-                mean_with_debt_s: Some(0.025),
-                fresh: Some(false),
-            }),
-            priced: None,
-            neighbour_per_second: if busy { 1834.0 * ripple } else { 0.0 },
-            open_loop: None,
+            operations: operations.collect(),
             cost: Some(cost(engine, clients).into()),
-            work: None,
-            from_disk: None,
-            to_disk: None,
-            groups: Vec::new(),
-            processes: Vec::new(),
-            broken_promise: None,
-            counters: BTreeMap::from([("pages".to_owned(), 12 * u64::from(self.blocks))]),
+            ..read(json!({
+                "levels": levels, "trials": self.blocks, "operations": [], "cost": null, "open_loop": null,
+                "space_bytes": 48_000_000 + engine * 21_000_000 + 1_500_000 * clients as u64,
+                "cpu_s": {
+                    "client": 0.4, "engine": 3.1 * ripple, "engine_drain": 0.2, "disk_daemon": 1.2, "neighbours": null,
+                },
+                "harness_share": 0.02,
+                "debt": {
+                    "drain_s": 2.0 + engine as f64, "cut_off": u32::from(engine == 2), "bytes": 3e6, "cpu_s": 0.2,
+                    "mean_s": 0.020, "mean_with_debt_s": 0.025, "fresh": false,
+                },
+                "neighbour_per_second": if busy { 1834.0 * ripple } else { 0.0 },
+                "counters": { "pages": 12 * self.blocks },
+            }))
         }
     }
 
     /// Each engine is opened with a cache that follows the memory, a level of syncing that follows
     /// the durability, and one setting of the user's own.
-    fn applied(&self) -> Vec<Applied> {
+    fn applied(&self) -> Vec<Value> {
         let levels = |factor: &str, default: &'static str| {
             let known = self.factors.iter().find(|(name, _)| *name == factor);
             known.map_or(vec![default], |(_, levels)| levels.clone())
-        };
-        let setting = |name: &str, value: &str, reason: Option<&str>| AppliedSetting {
-            name: name.into(),
-            value: value.into(),
-            reason: reason.map(Into::into),
         };
         let mut all = Vec::new();
         for engine in &self.engines {
             for durability in levels("durability", "strict") {
                 for memory in levels("memory", "unlimited") {
-                    all.push(Applied {
-                        engine: (*engine).into(),
-                        durability: durability.into(),
-                        memory: memory.into(),
-                        options: Levels::new(),
-                        settings: vec![
-                            setting("cache_size", memory, Some("its share of the memory")),
-                            setting("synchronous", durability, Some("gives the durability")),
-                            setting("page_size", "8192", None),
-                        ],
-                    });
+                    let settings = json!([
+                        { "name": "cache_size", "value": memory, "reason": "its share of the memory" },
+                        { "name": "synchronous", "value": durability, "reason": "gives the durability" },
+                        { "name": "page_size", "value": "8192", "reason": null },
+                    ]);
+                    all.push(json!({
+                        "engine": engine, "durability": durability, "memory": memory, "settings": settings,
+                    }));
                 }
             }
         }
         all
     }
 
-    fn comparisons(&self, settings: &[Levels]) -> Vec<Comparison> {
+    /// Levels against each other: the baseline, and the other.
+    fn compare(&self, settings: &[Levels], pairs: &[[&str; 2]]) -> Vec<Comparison> {
         let mut all = Vec::new();
         for operation in &self.operations {
             for setting in settings {
-                for level in &self.engines[1..] {
-                    let mean = |engine| (self.mean)(operation, &with(setting, "engine", engine));
-                    let ratio = mean(level) / mean(self.engines[0]);
-                    all.push(self.comparison(operation, setting, [self.engines[0], level], ratio));
-                }
-            }
-        }
-        all
-    }
-
-    /// The engines but the first and the harness against each other.
-    fn between(&self, settings: &[Levels]) -> Vec<Comparison> {
-        let others: Vec<&str> =
-            self.engines[1..].iter().copied().filter(|engine| *engine != "null").collect();
-        let mut all = Vec::new();
-        for operation in &self.operations {
-            for setting in settings {
-                let mean = |engine| (self.mean)(operation, &with(setting, "engine", engine));
-                for (at, one) in others.iter().enumerate() {
-                    for other in &others[at + 1..] {
-                        let ratio = mean(other) / mean(one);
-                        all.push(self.comparison(operation, setting, [one, other], ratio));
-                    }
-                }
+                let mean = |engine| (self.mean)(operation, &at_level(setting, "engine", engine));
+                all.extend(pairs.iter().map(|&[one, other]| {
+                    self.comparison(operation, setting, [one, other], mean(other) / mean(one))
+                }));
             }
         }
         all
@@ -283,76 +201,224 @@ impl Sample {
             _ => Verdict::Undecided,
         };
         Comparison {
-            operation: operation.into(),
-            metric: "mean_s".into(),
-            factor: "engine".into(),
-            levels: levels.clone(),
-            baseline: baseline.into(),
-            level: level.into(),
-            ratio: Some(ratio),
-            ratio_is: Some(RatioIs::Exact),
-            low: interval.map(|(low, _)| low),
-            high: interval.map(|(_, high)| high),
-            blocks: self.blocks,
-            fewest_operations: Some(1600),
-            p_adjusted: interval.map(|_| 0.01),
-            adjusted_over: if interval.is_some() { 8 } else { 0 },
-            fresh: Vec::new(),
-            engine_only_ratio: None,
-            noise_floor: None,
-            with_warm_up: None,
-            with_set_aside: None,
             verdict,
+            ..read(json!({
+                "operation": operation, "metric": "mean_s", "factor": "engine", "levels": levels,
+                "baseline": baseline, "level": level, "ratio": ratio, "ratio_is": "exact",
+                "low": interval.map(|(low, _)| low), "high": interval.map(|(_, high)| high),
+                "blocks": self.blocks, "fewest_operations": 1600, "p_adjusted": interval.map(|_| 0.01),
+                "adjusted_over": if interval.is_some() { 8 } else { 0 }, "verdict": "undecided",
+            }))
         }
     }
 
-    fn run(&self, planned: usize) -> Run {
-        let engines = self.engines.iter().map(|e| (*e).to_owned()).collect();
-        let mut factors = vec![("engine".to_owned(), engines)];
-        for (factor, levels) in &self.factors {
-            let levels = levels.iter().map(|level| (*level).to_owned()).collect();
-            factors.push(((*factor).into(), levels));
-        }
-        Run {
-            name: "redmine".into(),
-            title: "Which embedded engine serves an issue tracker best? (synthetic sample)".into(),
-            workload: "redmine".into(),
-            operations: self.operations.iter().map(|name| (*name).into()).collect(),
-            figure_of_merit: FigureOfMerit::Time,
-            compare: "engine".into(),
-            baseline: self.engines[0].into(),
-            factors,
-            seconds: 10.0,
-            operations_each: None,
-            repetitions: self.blocks,
-            seed: 42,
-            planned: planned as u32,
-            command: "bakeoff run redmine --engine sqlite,lmdb --clients 1,4 --seed 42".into(),
-            version: "0.1.0 (0123abcde)".into(),
-            program_sha256: Some("0123456789abcdef".repeat(4)),
-            takeovers: Vec::new(),
-            started_s: 1_760_000_000.0,
-            machine: machine(),
-            engines: self.engines.iter().map(|engine| settings_of(engine)).collect(),
-            harness_s: 5e-8,
-            debug_build: false,
-            load: None,
-            disks: Vec::new(),
-            neighbour_alone_per_second: Some(7336.0),
-            text: "generated from seed 42".into(),
-            estimated_s: None,
-            planner: None,
-            left_out: Vec::new(),
-            sequential: None,
-            answers: Vec::new(),
-            published: None,
-            limit: None,
-            shard: None,
-            merged: None,
-            applied: self.applied(),
-            cuts: None,
-        }
+    fn run(&self, planned: usize) -> Value {
+        let mut factors = vec![("engine", self.engines.clone())];
+        factors.extend(self.factors.iter().cloned());
+        let engine = |engine: &&str| {
+            json!({
+                "name": engine, "version": "1.2.3", "stores": *engine != "null",
+                "settings": [
+                    ["none", "synchronous = OFF"],
+                    ["relaxed", "journal_mode = WAL, synchronous = NORMAL"],
+                    ["strict", "journal_mode = WAL, synchronous = FULL"],
+                ],
+            })
+        };
+        json!({
+            "name": "redmine",
+            "title": "Which embedded engine serves an issue tracker best? (synthetic sample)",
+            "workload": "redmine", "operations": self.operations, "compare": "engine",
+            "baseline": self.engines[0], "factors": factors, "seconds": 10.0, "repetitions": self.blocks,
+            "seed": 42, "planned": planned, "status": "finished",
+            "command": "bakeoff run redmine --engine sqlite,lmdb --clients 1,4 --seed 42",
+            "version": "0.1.0 (0123abcde)", "program_sha256": "0123456789abcdef".repeat(4),
+            "started_s": 1_760_000_000.0, "ended_s": 1_760_003_600.0,
+            "machine": {
+                "system": "Synthetic Linux 1", "kernel": "6.1.0", "processors": 2, "memory_bytes": 8_350_000_000_u64,
+                "processor": "Imaginary Processor 9000 @ 3.00GHz", "file_system": "ext4",
+                "device": "vda, virtual", "kernel_version": "#1 SMP Synthetic 6.1.0-1",
+                "governor": "performance", "smt": false, "huge_pages": "madvise",
+                "mount_options": "rw,relatime,errors=remount-ro", "virtualisation": "hypervisor",
+            },
+            "engines": self.engines.iter().map(engine).collect::<Vec<_>>(), "harness_s": 5e-8,
+            "neighbour_alone_per_second": 7336.0, "text": "generated from seed 42", "applied": self.applied(),
+        })
     }
+}
+
+/// What JSON says, in which anything is left out that an earlier version did not write.
+pub fn read<T: serde::de::DeserializeOwned>(json: Value) -> T {
+    serde_json::from_value(json).expect("a part of a document")
+}
+
+/// One operation, no factor but the engine: lmdb takes half of sqlite's time.
+pub fn single() -> Sample {
+    Sample { factors: vec![], operations: vec!["create_issue"], ..Sample::default() }
+}
+
+/// Three engines, the second the fastest.
+pub fn three() -> Sample {
+    Sample {
+        engines: vec!["sqlite", "lmdb", "fjall"],
+        mean: |_, levels| match levels["engine"].as_str() {
+            "lmdb" => 0.005,
+            "fjall" => 0.012,
+            _ => 0.010,
+        },
+        ..Sample::default()
+    }
+}
+
+/// sqlite is 1.4 times as fast with every commit kept, lmdb twice where the last second may be lost.
+pub fn promises() -> Sample {
+    Sample {
+        factors: vec![("durability", vec!["strict", "relaxed"])],
+        operations: vec!["create_issue"],
+        mean: |_, levels| match (levels["engine"].as_str(), levels["durability"].as_str()) {
+            ("sqlite", "strict") => 0.010,
+            ("sqlite", _) => 0.0075,
+            (_, "strict") => 0.014,
+            _ => 0.004,
+        },
+        ..Sample::default()
+    }
+}
+
+/// Figures of the order that embedded engines show.
+pub fn plausible() -> Sample {
+    Sample {
+        engines: vec!["sqlite", "lmdb", "fjall"],
+        blocks: 2,
+        half_width: 0.08,
+        mean: |operation, levels| {
+            let number = |factor: &str| -> f64 {
+                levels
+                    .get(factor)
+                    .map_or(0.0, |it| it.trim_matches(['x', '%']).parse().expect("a number"))
+            };
+            let engine = match levels["engine"].as_str() {
+                "sqlite" => 1.0,
+                "lmdb" => 0.48,
+                "null" => 0.0002,
+                _ => 0.86,
+            };
+            let work = if operation == "create_issue" { 0.0062 } else { 0.0117 };
+            work * engine * number("clients").max(1.0).powf(0.85) * (1.0 + number("neighbours"))
+        },
+        ..Sample::default()
+    }
+}
+
+/// A document with a change.
+pub fn changed(mut document: Document, change: impl FnOnce(&mut Document)) -> Document {
+    change(&mut document);
+    document
+}
+
+/// A document with other values, each by its path: in a list `*` is every element, `..3` are the first three,
+/// `engine=lmdb` are those of a level, and `+` is one more.
+pub fn with(document: Document, changes: Value) -> Document {
+    let mut json = serde_json::to_value(&document).expect("JSON");
+    for (path, value) in changes.as_object().expect("values by their paths") {
+        put(&mut json, path, value);
+    }
+    serde_json::from_value(json).unwrap_or_else(|error| panic!("{changes}: {error}"))
+}
+
+fn put(at: &mut Value, path: &str, value: &Value) {
+    let (key, rest) = path.split_once('/').map_or((path, None), |(key, rest)| (key, Some(rest)));
+    let inner = |it: &mut Value| match rest {
+        Some(rest) => put(it, rest, value),
+        None => *it = value.clone(),
+    };
+    let Some(list) = at.as_array_mut() else { return inner(&mut at[key]) };
+    let is = |number: usize, it: &Value| match (key, key.split_once('='), key.strip_prefix("..")) {
+        ("*", ..) => true,
+        (_, Some((name, level)), _) => it["levels"][name] == level || it[name] == level,
+        (.., Some(most)) => number < most.parse().expect("a number"),
+        _ => Some(number) == key.parse().ok(),
+    };
+    if key == "+" {
+        return list.push(value.clone());
+    }
+    let chosen: Vec<&mut Value> =
+        list.iter_mut().enumerate().filter(|(number, it)| is(*number, it)).map(|it| it.1).collect();
+    assert!(!chosen.is_empty(), "{key} is in no list");
+    chosen.into_iter().for_each(inner);
+}
+
+/// The same run, in which another factor than the engine is compared: its levels by the engines' names.
+pub fn by_factor(mut document: Document, factor: &str, names: &[(&str, &str)]) -> Document {
+    let named = |level: &str| -> String {
+        names.iter().find(|(engine, _)| *engine == level).map_or(level, |(_, name)| name).into()
+    };
+    let rename = |levels: &mut Levels| {
+        let engine = levels.remove("engine").expect("the sample compares engines");
+        levels.insert(factor.into(), named(&engine));
+    };
+    let run = &mut document.run.run;
+    (run.compare, run.baseline) = (factor.into(), named(&run.baseline));
+    let levels = run.factors[0].1.iter().map(|level| named(level)).collect();
+    run.factors[0] = (factor.into(), levels);
+    document.trials.iter_mut().for_each(|trial| rename(&mut trial.levels));
+    document.cells.iter_mut().for_each(|cell| rename(&mut cell.levels));
+    for it in document.comparisons.iter_mut().chain(&mut document.between) {
+        it.factor = factor.into();
+        (it.baseline, it.level) = (named(&it.baseline), named(&it.level));
+    }
+    document
+}
+
+/// What a level that was entered twice shows against itself.
+pub fn noise(document: &Document, ratio: f64, low: f64, high: f64) -> Comparison {
+    let mut noise = document.comparisons[0].clone();
+    noise.level = format!("{}@again", noise.baseline);
+    (noise.ratio, noise.low, noise.high) = (Some(ratio), Some(low), Some(high));
+    noise
+}
+
+/// A run of files on disks: no engine, no durability, no commits.
+pub fn files() -> Document {
+    const KEPT: [&str; 6] =
+        ["operations", "work-written", "space", "rise", "rise-error", "rise-seconds"];
+    let mut sample = Sample { engines: vec!["host", "hdd-7200"], ..Sample::default() };
+    sample.factors = vec![("depth", vec!["1", "64"]), ("scale", vec!["small"])];
+    sample.operations = vec!["write"];
+    sample.mean = |_, levels| if levels["engine"] == "host" { 0.001 } else { 0.012 };
+    let mut document = by_factor(sample.document(), "disk", &[]);
+    let run = &mut document.run.run;
+    (run.workload, run.engines, run.applied) = ("fileio".into(), Vec::new(), Vec::new());
+    for trial in &mut document.trials {
+        let kept = trial.measures.iter().filter(|it| KEPT.contains(&&*it.name)).cloned();
+        let mut measures = Measures::default();
+        kept.for_each(|it| measures.put(it));
+        trial.measures = measures;
+    }
+    for cell in &mut document.cells {
+        cell.cost = WorkCost::from_measures(&document.trials[0].measures).map(Into::into);
+        cell.counters.clear();
+    }
+    document
+}
+
+/// A run on a simulated disk, whose order turns where a flush takes less.
+pub fn on_a_disk() -> Document {
+    let factors = vec![("disk", vec!["ssd-sata"]), ("clients", vec!["1"])];
+    let canary =
+        |sync_s: f64| json!({ "at_s": 0.0, "cpu_s": 0.01, "memory_s": 0.01, "sync_s": sync_s });
+    let turn = |instead: &str, turn_s: f64| {
+        let levels = json!({ "disk": "ssd-sata", "clients": "1" });
+        json!({ "levels": levels, "ahead": "lmdb", "instead": instead, "flush_s": 0.001, "turn_s": turn_s })
+    };
+    with(
+        Sample { factors, ..Sample::default() }.document(),
+        json!({
+            "run/disks": [{ "level": "ssd-sata", "simulates": "SATA SSD", "flush_s": 0.001 }],
+            "canaries": [canary(0.000_09), canary(0.004), canary(0.000_08)],
+            "flush_turns": [turn("fjall", 0.000_456), turn("sqlite", 0.000_2)],
+        }),
+    )
 }
 
 /// Turns an engine's trials into failures, as if none of them had measured anything.
@@ -371,7 +437,7 @@ pub fn fail(document: &mut Document, engine: &str, reason: &str) {
     }
 }
 
-fn with(setting: &Levels, factor: &str, level: &str) -> Levels {
+fn at_level(setting: &Levels, factor: &str, level: &str) -> Levels {
     let mut levels = setting.clone();
     levels.insert(factor.into(), level.into());
     levels
@@ -435,7 +501,7 @@ fn measures(cell: &CellView) -> Measures {
     ] {
         measures.set_some(measure, scope, sum.map(|sum| sum as f64));
     }
-    measures.count("pages", 12);
+    measures.set_counter("pages", 12);
     measures
 }
 
@@ -470,40 +536,5 @@ pub fn open(document: &mut Document, behind: &str) {
         let mut own = started.iter().filter(|(levels, _)| *levels == cell.levels);
         cell.open_loop = own.next().map(|(_, open)| *open);
         cell.operations.iter_mut().for_each(serve);
-    }
-}
-
-fn machine() -> Machine {
-    Machine {
-        system: "Synthetic Linux 1".into(),
-        kernel: "6.1.0".into(),
-        processor: "Imaginary Processor 9000 @ 3.00GHz".into(),
-        processors: 2,
-        memory_bytes: 8_350_000_000,
-        file_system: "ext4".into(),
-        device: "vda, virtual".into(),
-        kernel_version: Some("#1 SMP Synthetic 6.1.0-1".into()),
-        governor: Some("performance".into()),
-        smt: Some(false),
-        huge_pages: Some("madvise".into()),
-        mount_options: Some("rw,relatime,errors=remount-ro".into()),
-        hardware: None,
-        virtualisation: Some("hypervisor".into()),
-    }
-}
-
-fn settings_of(engine: &str) -> EngineFact {
-    let settings = [
-        ("none", "synchronous = OFF"),
-        ("relaxed", "journal_mode = WAL, synchronous = NORMAL"),
-        ("strict", "journal_mode = WAL, synchronous = FULL"),
-    ];
-    EngineFact {
-        name: engine.into(),
-        version: "1.2.3".into(),
-        settings: settings.iter().map(|(d, s)| ((*d).into(), (*s).into())).collect(),
-        stores: engine != "null",
-        transport: None,
-        password_in_url: false,
     }
 }

@@ -1,52 +1,28 @@
 //! How power cuts are kept.
 
-use crate::data::{TrialGenerator, run};
-use crate::power::cuts;
 use bakeoff_results::{Cut, Error, FileSystem, RunFolder};
+use bakeoff_testkit::synthetic::sample_cuts;
 
-fn folder(dir: &tempfile::TempDir) -> RunFolder {
-    let path = dir.path().join("run");
-    let mut folder = RunFolder::create(&path, &run(&["1"], &["0"], 4), "").unwrap();
-    for trial in TrialGenerator::new(1, 1).block(0, 0, ["1", "0"]) {
-        folder.commit_trial(&trial).unwrap();
-    }
-    folder
-}
+use crate::{create, place};
 
+/// A cut on another file system is another one.
 #[test]
-fn the_same_cut_is_not_kept_twice() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut folder = folder(&dir);
-    let [first, _] = cuts();
-    folder.commit_cut(&first).unwrap();
-    let error = folder.commit_cut(&first).unwrap_err();
-    assert!(matches!(error, Error::Unfit(_)), "{error:?}");
-    assert_eq!(folder.cuts().unwrap(), [first]);
-}
-
-#[test]
-fn a_cut_takes_the_place_of_its_failed_attempts() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut folder = folder(&dir);
-    let [first, _] = cuts();
+fn a_cut_is_kept_once_and_takes_the_place_of_its_failed_attempts() {
+    let (_dir, path) = place();
+    let mut folder = create(&path);
+    let [first, _] = sample_cuts();
     let failed = |why: &str| Cut { failed: Some(why.into()), judged: Vec::new(), ..first.clone() };
     for attempt in [failed("no room"), failed("no server")] {
         folder.commit_cut(&attempt).unwrap();
-        assert_eq!(folder.cuts().unwrap(), [attempt]);
+        assert_eq!(folder.read_cuts().unwrap(), [attempt]);
     }
+    let posix = Cut { file_system: FileSystem::Posix, ..first.clone() };
+    folder.commit_cut(&posix).unwrap();
+    assert_eq!(folder.read_cuts().unwrap(), [failed("no server"), posix.clone()]);
     folder.commit_cut(&first).unwrap();
-    assert_eq!(folder.cuts().unwrap(), [first]);
-}
-
-#[test]
-fn the_same_cut_on_another_file_system_is_another_cut() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut folder = folder(&dir);
-    let [first, _] = cuts();
-    let failed = Cut { failed: Some("no room".into()), judged: Vec::new(), ..first.clone() };
-    let posix = Cut { file_system: FileSystem::Posix, ..first };
-    for cut in [&failed, &posix] {
-        folder.commit_cut(cut).unwrap();
-    }
-    assert_eq!(folder.cuts().unwrap(), [failed, posix]);
+    let kept = folder.read_cuts().unwrap();
+    assert!(kept.len() == 2 && kept.contains(&first) && kept.contains(&posix), "{kept:?}");
+    let error = folder.commit_cut(&first).unwrap_err();
+    assert!(matches!(error, Error::Unfit(_)), "{error:?}");
+    assert_eq!(RunFolder::open(&path).unwrap().read_cuts().unwrap(), kept);
 }

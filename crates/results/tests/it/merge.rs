@@ -4,28 +4,27 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::data::{TrialGenerator, run};
-use crate::power::cuts;
 use bakeoff_results::{
-    Calibration, Canary, Cut, DATABASE, EXPERIMENT, Error, HostIdentity, Machine, MergePart,
-    Merged, RunFolder, RunMember, Status, Trial,
+    Calibration, Cut, DATABASE, Error, HostIdentity, Machine, MergePart, Merged, RunFolder,
+    RunMember, Status,
 };
+use bakeoff_testkit::synthetic::{run, sample_cuts};
 
-const TOML: &str = "name = \"synthetic\"\n";
+use crate::{TOML, canary, commit_block, create, looks, trials};
 
-fn trials(block: u32) -> Vec<Trial> {
-    TrialGenerator::new(u64::from(block), 40).block(0, block, ["1", "0"])
-}
+/// What a run that was merged of these ends as.
+const ENDED: (Status, Option<f64>) = (Status::Finished, Some(7.5));
 
-fn canary(at_s: f64) -> Canary {
-    Canary { at_s, cpu_s: 0.25, memory_s: 0.5, sync_s: 0.125, read_s: None, off: None }
+/// A merged run of the synthetic data.
+fn merge(out: &Path, parts: &[MergePart<'_>]) -> Result<RunFolder, Error> {
+    RunFolder::merge_parts(out, &run(&["1"], &["0"], 8), TOML, ENDED, parts)
 }
 
 /// A closed folder with these blocks, two looks at the machine, and what was noted of each block.
 fn written(path: &Path, blocks: &[u32]) {
-    let mut folder = RunFolder::create(path, &run(&["1"], &["0"], 8), TOML).unwrap();
+    let mut folder = create(path);
     for block in blocks {
-        trials(*block).iter().for_each(|trial| folder.commit_trial(trial).unwrap());
+        commit_block(&mut folder, *block);
         folder.note_disturbed(*block, 0, "reading is slow").unwrap();
         folder.commit_canary(&canary(f64::from(*block))).unwrap();
     }
@@ -34,7 +33,7 @@ fn written(path: &Path, blocks: &[u32]) {
 }
 
 fn part<'a>(folder: &'a RunFolder, blocks: &[u32]) -> MergePart<'a> {
-    let canaries = 0..folder.canaries().unwrap().len();
+    let canaries = 0..folder.read_canaries().unwrap().len();
     MergePart { folder, blocks: blocks.iter().copied().collect(), cuts: BTreeSet::new(), canaries }
 }
 
@@ -56,9 +55,7 @@ fn everything_of_the_parts_is_in_the_merged_run_and_they_are_as_they_were() {
     let folders = paths.each_ref().map(|path| RunFolder::open(path).unwrap());
     // One block of the first is left where it is.
     let parts = [part(&folders[0], &[0]), part(&folders[1], &[1, 2])];
-    let ended = (Status::Finished, Some(7.5));
-    let merged = RunFolder::merge(&out, &run(&["1"], &["0"], 8), TOML, ended, &parts).unwrap();
-    drop(merged);
+    drop(merge(&out, &parts).unwrap());
     assert_eq!(bytes(), before);
     for path in &paths {
         let names = fs::read_dir(path).unwrap().count();
@@ -66,48 +63,58 @@ fn everything_of_the_parts_is_in_the_merged_run_and_they_are_as_they_were() {
     }
 
     let merged = RunFolder::open(&out).unwrap();
-    assert_eq!(merged.done().unwrap().len(), 3 * trials(0).len());
+    assert_eq!(merged.read_ended_trials().unwrap().len(), 3 * trials(0).len());
     for trial in [0, 1, 2].into_iter().flat_map(trials) {
-        let back = merged.trial(trial.block, 0, trial.order).unwrap().expect("it was merged");
+        let back = merged.read_trial(trial.block, 0, trial.order).unwrap().expect("it was merged");
         assert_eq!(trial, back);
     }
-    assert!(merged.trial(3, 0, 0).unwrap().is_none());
-    let seen: Vec<f64> = merged.canaries().unwrap().iter().map(|it| it.at_s).collect();
-    assert_eq!(seen, [0.0, 3.0, 1.0, 2.0]);
-    let disturbed: Vec<u32> = merged.disturbed().unwrap().iter().map(|it| it.block).collect();
+    assert!(merged.read_trial(3, 0, 0).unwrap().is_none());
+    assert_eq!(looks(&merged), [0.0, 3.0, 1.0, 2.0]);
+    let disturbed: Vec<u32> = merged.read_disturbed().unwrap().iter().map(|it| it.block).collect();
     assert_eq!(disturbed, [0, 1, 2]);
-    assert_eq!(merged.calibration("the data").unwrap().unwrap().operations, 0, "the first's");
-    let state = merged.state().unwrap();
+    assert_eq!(merged.read_calibration("the data").unwrap().unwrap().operations, 0, "the first's");
+    let state = merged.read_state().unwrap();
     assert_eq!((state.status, state.ended_s), (Status::Finished, Some(7.5)));
-    assert_eq!(merged.experiment().unwrap(), TOML);
+    assert_eq!(merged.read_experiment().unwrap(), TOML);
     drop(merged);
     // It is a run folder like any other.
     RunFolder::resume(&out).unwrap();
 }
 
+/// More than SQLite attaches at once.
 #[test]
-fn a_merged_run_is_written_anew_of_itself_and_of_others() {
-    let (_dir, paths, out) = two();
-    let about = run(&["1"], &["0"], 8);
-    let first = RunFolder::open(&paths[0]).unwrap();
-    let ended = (Status::Unfinished, None);
-    drop(RunFolder::merge(&out, &about, TOML, ended, &[part(&first, &[0, 3])]).unwrap());
+fn many_shards_are_merged_and_written_anew_with_another() {
+    const MANY: u32 = 30;
+    let dir = tempfile::tempdir().unwrap();
+    let shard = |number: u32| {
+        let path = dir.path().join(number.to_string());
+        written(&path, &[number]);
+        RunFolder::open(&path).unwrap()
+    };
+    let folders: Vec<RunFolder> = (0..MANY).map(shard).collect();
+    let (about, out) = (run(&["1"], &["0"], 4 * MANY), dir.path().join("all"));
+    let parts = folders.iter().zip(0..).map(|(it, number)| part(it, &[number]));
+    let mut parts: Vec<MergePart<'_>> = parts.collect();
+    let last = parts.pop().unwrap();
+    drop(RunFolder::merge_parts(&out, &about, TOML, (Status::Unfinished, None), &parts).unwrap());
 
-    let held = RunFolder::hold(&out).unwrap();
-    assert!(matches!(RunFolder::hold(&out), Err(Error::Busy(_))), "one at a time");
-    let (known, second) = (RunFolder::open(&out).unwrap(), RunFolder::open(&paths[1]).unwrap());
-    let parts = [part(&known, &[0, 3]), part(&second, &[1, 2])];
+    let held = RunFolder::lock_folder(&out).unwrap();
+    assert!(matches!(RunFolder::lock_folder(&out), Err(Error::Busy(_))), "one at a time");
+    let known = RunFolder::open(&out).unwrap();
     fs::write(out.join(format!("{DATABASE}.new")), "what a killed merge has left").unwrap();
-    held.rewrite(&about, TOML, (Status::Finished, Some(1.0)), &parts).unwrap();
+    let earlier = (0..MANY as usize - 1)
+        .map(|it| MergePart { canaries: it..it + 1, ..part(&known, &[it as u32]) });
+    let parts: Vec<MergePart<'_>> = earlier.chain([last]).collect();
+    held.rewrite_database(&about, TOML, (Status::Finished, Some(1.0)), &parts).unwrap();
+    drop(parts);
     drop(known);
     let merged = RunFolder::open(&out).unwrap();
-    let blocks: Vec<u32> = merged.trials().unwrap().iter().map(|trial| trial.block).collect();
-    let whole: Vec<u32> =
-        [0, 3, 1, 2].into_iter().flat_map(|block| vec![block; trials(0).len()]).collect();
-    assert_eq!(blocks, whole);
-    let names: BTreeSet<_> =
-        fs::read_dir(&out).unwrap().map(|it| it.unwrap().file_name()).collect();
-    assert_eq!(names.len(), 2, "{names:?}");
+    let blocks: Vec<u32> = merged.read_trials().unwrap().iter().map(|trial| trial.block).collect();
+    let whole = (0..MANY).flat_map(|block| vec![block; trials(0).len()]);
+    assert_eq!(blocks, whole.collect::<Vec<_>>());
+    assert_eq!(looks(&merged), (0..MANY).map(f64::from).collect::<Vec<_>>());
+    assert_eq!(merged.read_disturbed().unwrap().len(), MANY as usize);
+    assert_eq!(fs::read_dir(&out).unwrap().count(), 2, "run.sqlite and experiment.toml alone");
 }
 
 /// Blocks and power cuts are looked up by what they are, and not in the order in which they ran.
@@ -116,7 +123,7 @@ fn trials_and_cuts_stand_in_the_order_in_which_they_ran() {
     let dir = tempfile::tempdir().unwrap();
     let (path, out) = (dir.path().join("one"), dir.path().join("all"));
     written(&path, &[5, 2, 7]);
-    let [first, second] = cuts();
+    let [first, second] = sample_cuts();
     let strict = Cut { durability: "strict".to_owned(), ..first.clone() };
     let none = Cut { durability: "none".to_owned(), ..first.clone() };
     // By their levels they would be none, relaxed, relaxed, strict.
@@ -130,16 +137,14 @@ fn trials_and_cuts_stand_in_the_order_in_which_they_ran() {
     let levels = ["relaxed", "strict"].map(level);
     // The last two of its three looks.
     let whole = MergePart { cuts: levels.into(), canaries: 1..3, ..part(&folder, &[2, 5, 7]) };
-    let ended = (Status::Finished, None);
-    drop(RunFolder::merge(&out, &run(&["1"], &["0"], 8), TOML, ended, &[whole]).unwrap());
+    drop(merge(&out, &[whole]).unwrap());
     let merged = RunFolder::open(&out).unwrap();
-    let mut ran: Vec<u32> = merged.trials().unwrap().iter().map(|trial| trial.block).collect();
+    let mut ran: Vec<u32> = merged.read_trials().unwrap().iter().map(|trial| trial.block).collect();
     ran.dedup();
     assert_eq!(ran, [5, 2, 7]);
     let [strict, first, _, second] = made;
-    assert_eq!(merged.cuts().unwrap(), [strict, first, second]);
-    let looks: Vec<f64> = merged.canaries().unwrap().iter().map(|it| it.at_s).collect();
-    assert_eq!(looks, [2.0, 7.0]);
+    assert_eq!(merged.read_cuts().unwrap(), [strict, first, second]);
+    assert_eq!(looks(&merged), [2.0, 7.0]);
 }
 
 /// A copy of bytes would carry it over, and nobody could read the merged run.
@@ -151,8 +156,7 @@ fn what_is_no_text_is_in_no_merged_run() {
     drop(database);
     let folders = paths.each_ref().map(|path| RunFolder::open(path).unwrap());
     let parts = [part(&folders[0], &[0]), part(&folders[1], &[1])];
-    let ended = (Status::Finished, None);
-    let error = RunFolder::merge(&out, &run(&["1"], &["0"], 8), TOML, ended, &parts).err();
+    let error = merge(&out, &parts).err();
     let Some(Error::Damaged { path, .. }) = &error else { panic!("{error:?}") };
     assert!(path.starts_with(&paths[1]), "{error:?}");
     assert!(!out.exists());
@@ -164,15 +168,14 @@ fn a_block_twice_is_refused_and_nothing_of_it_is_left() {
     let (_dir, paths, out) = two();
     let about = run(&["1"], &["0"], 8);
     let first = RunFolder::open(&paths[0]).unwrap();
-    let ended = (Status::Finished, None);
     let twice = [part(&first, &[0]), part(&first, &[0, 3])];
-    assert!(matches!(RunFolder::merge(&out, &about, TOML, ended, &twice), Err(Error::Unfit(_))));
+    assert!(matches!(merge(&out, &twice), Err(Error::Unfit(_))));
     assert!(!out.exists());
 
-    drop(RunFolder::merge(&out, &about, TOML, ended, &[part(&first, &[0])]).unwrap());
+    drop(merge(&out, &[part(&first, &[0])]).unwrap());
     let before = fs::read(out.join(DATABASE)).unwrap();
-    let held = RunFolder::hold(&out).unwrap();
-    assert!(matches!(held.rewrite(&about, TOML, ended, &twice), Err(Error::Unfit(_))));
+    let held = RunFolder::lock_folder(&out).unwrap();
+    assert!(matches!(held.rewrite_database(&about, TOML, ENDED, &twice), Err(Error::Unfit(_))));
     assert_eq!(fs::read(out.join(DATABASE)).unwrap(), before);
     assert_eq!(fs::read_dir(&out).unwrap().count(), 2);
 }
@@ -182,7 +185,7 @@ fn a_block_twice_is_refused_and_nothing_of_it_is_left() {
 fn a_run_that_was_killed_is_not_written_anew() {
     let (_dir, paths, _) = two();
     fs::write(paths[0].join(format!("{DATABASE}-wal")), "half").unwrap();
-    let error = RunFolder::hold(&paths[0]).err().expect("it is refused").to_string();
+    let error = RunFolder::lock_folder(&paths[0]).err().expect("it is refused").to_string();
     assert!(error.contains("run.sqlite-wal is beside it") && error.contains("--resume"), "{error}");
 }
 
@@ -230,66 +233,5 @@ fn who_goes_on_with_a_merged_run_has_its_own_looks_rate_machine_and_end() {
     assert_eq!(ends, [(2, None), (1, Some(5.0))]);
     // A later end is that of the folder, and not of this machine any more.
     merged.end_last(3, Some(6.0));
-    assert_eq!((merged.members[1].ended_s, merged.trials()), (Some(5.0), 12));
-}
-
-/// A copy of a closed folder whose blocks, and looks at the machine, have numbers that are higher by `by`. It is
-/// made without a sync: a hundred folders with a sync for each trial take a minute.
-fn copied(from: &Path, to: &Path, by: u32) {
-    fs::create_dir(to).unwrap();
-    for name in [DATABASE, EXPERIMENT] {
-        fs::copy(from.join(name), to.join(name)).unwrap();
-    }
-    let copy = rusqlite::Connection::open(to.join(DATABASE)).unwrap();
-    copy.execute_batch(&format!(
-        "PRAGMA synchronous = OFF;
-         BEGIN;
-         UPDATE trial SET block = block + {by};
-         UPDATE disturbed SET block = block + {by};
-         UPDATE canary SET at_s = at_s + {by};
-         COMMIT;"
-    ))
-    .unwrap();
-}
-
-#[test]
-#[ignore = "slow: make test-slow"]
-fn a_hundred_shards_are_merged_whole() {
-    let dir = tempfile::tempdir().unwrap();
-    let each = 20 / trials(0).len() as u32;
-    let blocks = |shard: u32| (shard * each..(shard + 1) * each).collect::<Vec<u32>>();
-    let of_shard = |shard: u32| dir.path().join(shard.to_string());
-    written(&of_shard(0), &blocks(0));
-    let folder = |shard: u32| {
-        if shard > 0 {
-            copied(&of_shard(0), &of_shard(shard), shard * each);
-        }
-        RunFolder::open(&of_shard(shard)).unwrap()
-    };
-    let folders: Vec<RunFolder> = (0..100).map(folder).collect();
-    let (about, out) = (run(&["1"], &["0"], 2000), dir.path().join("all"));
-    let first = folders[..99].iter().zip(0..).map(|(it, shard)| part(it, &blocks(shard)));
-    let first: Vec<MergePart<'_>> = first.collect();
-    drop(RunFolder::merge(&out, &about, TOML, (Status::Unfinished, None), &first).unwrap());
-
-    // Once more, of itself and the last one.
-    let held = RunFolder::hold(&out).unwrap();
-    let known = RunFolder::open(&out).unwrap();
-    let earlier = (0..99).map(|shard| {
-        let looks = (shard * each) as usize;
-        MergePart { canaries: looks..looks + each as usize, ..part(&known, &blocks(shard)) }
-    });
-    let mut parts: Vec<MergePart<'_>> = earlier.collect();
-    parts.push(part(&folders[99], &blocks(99)));
-    held.rewrite(&about, TOML, (Status::Finished, Some(1.0)), &parts).unwrap();
-    drop(parts);
-    drop(known);
-    let merged = RunFolder::open(&out).unwrap();
-    let done = merged.done().unwrap();
-    assert_eq!(done.len(), 100 * each as usize * trials(0).len());
-    let distinct: BTreeSet<(u32, u32)> = done.iter().map(|it| (it.block, it.order)).collect();
-    assert_eq!(distinct.len(), done.len());
-    let looks: Vec<f64> = merged.canaries().unwrap().iter().map(|it| it.at_s).collect();
-    assert_eq!(looks, (0..100 * each).map(f64::from).collect::<Vec<_>>());
-    assert_eq!(merged.disturbed().unwrap().len(), looks.len());
+    assert_eq!((merged.members[1].ended_s, merged.count_trials()), (Some(5.0), 12));
 }

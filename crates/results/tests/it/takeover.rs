@@ -1,7 +1,7 @@
 //! Runs that another program or another kernel went on with, and records of a bakeoff that knew none of it.
 
-use crate::data::{TrialGenerator, run};
 use bakeoff_results::{Cut, Machine, Platform, Run, RunFolder, Takeover};
+use bakeoff_testkit::synthetic::{TrialGenerator, run};
 use rusqlite::Connection;
 
 fn program(sum: &str) -> Platform {
@@ -31,7 +31,7 @@ fn what_went_on_is_noted_with_what_had_ended_and_forgotten_where_it_ended_nothin
     let mut folder = RunFolder::create(&dir.path().join("run"), &began(), "").unwrap();
     let mut generator = TrialGenerator::new(1, 10);
     let mut commit = |folder: &mut RunFolder, block| {
-        let trials = generator.block(block, block, ["1", "0"]);
+        let trials = generator.generate_block(block, block, ["1", "0"]);
         trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());
         trials.len() as u32
     };
@@ -51,7 +51,7 @@ fn what_went_on_is_noted_with_what_had_ended_and_forgotten_where_it_ended_nothin
     folder.note_platform(program("cc")).unwrap();
     assert_eq!(folder.run().unwrap().takeovers.len(), 1, "it is the same");
     folder.note_platform(program("aa")).unwrap();
-    let [cut, _] = crate::power::cuts();
+    let [cut, _] = bakeoff_testkit::synthetic::sample_cuts();
     folder.commit_cut(&Cut { failed: Some("it crashed".into()), ..cut.clone() }).unwrap();
     assert_eq!(folder.last_platform().unwrap(), program("cc"), "a cut that failed says nothing");
     folder.commit_cut(&cut).unwrap();
@@ -74,17 +74,9 @@ fn a_record_without_these_facts_is_read_and_nothing_is_made_up() {
     let path = dir.path().join("run");
     drop(RunFolder::create(&path, &began(), "").unwrap());
     let database = Connection::open(path.join("run.sqlite")).unwrap();
-    let facts = [
-        "machine.kernel_version",
-        "machine.governor",
-        "machine.smt",
-        "machine.huge_pages",
-        "machine.mount_options",
-        "machine.hardware",
-        "machine.virtualisation",
-        "program_sha256",
-    ];
-    for fact in facts {
+    let machine = "kernel_version governor smt huge_pages mount_options hardware virtualisation";
+    let facts = machine.split(' ').map(|it| format!("machine.{it}"));
+    for fact in facts.chain(["program_sha256".into()]) {
         let there = format!("SELECT json_type(description, '$.{fact}') IS NOT NULL FROM run");
         assert!(database.query_row(&there, [], |row| row.get::<_, bool>(0)).unwrap(), "{fact}");
         let without = format!("UPDATE run SET description = json_remove(description, '$.{fact}')");

@@ -2,13 +2,13 @@
 //! of each kind of harness, and to stay short.
 
 use std::io::Write;
-use std::path::Path;
 use std::process::{Command, Stdio};
+
+use crate::root;
 
 /// What it says of a log.
 fn said(log: &str) -> String {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/failures");
-    let mut command = Command::new(script);
+    let mut command = Command::new(root().join("ci/failures"));
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("awk");
     // It says nothing before it has read all, so that this can't wait for it.
     child.stdin.take().expect("it is piped").write_all(log.as_bytes()).expect("it reads");
@@ -17,8 +17,8 @@ fn said(log: &str) -> String {
     String::from_utf8(done.stdout).expect("text")
 }
 
-/// What a harness of Rust's says that captures what its tests say.
-const CAPTURED: &str = "
+/// Of a harness that captures what its tests say, of one that doesn't, and of a program that dies.
+const LOG: &str = "
      Running tests/it/main.rs (target/debug/deps/it-0123abcd)
 test a::holds ... ok
 test a::breaks ... FAILED
@@ -40,15 +40,11 @@ failures:
     a::breaks
 
 test result: FAILED. 1 passed; 1 failed; 0 ignored
-";
-
-/// What a harness says that captures nothing, and then a program that dies.
-const UNCAPTURED: &str = "
      Running tests/trials/main.rs (target/debug/deps/trials-0123abcd)
 thread '<unnamed>' (9) panicked at crates/a/tests/trials/a.rs:5:6:
 no trial
-test breaks ... FAILED (3.1 s)
-test holds ... ok (0.1 s)
+test breaks   ... FAILED
+test holds ... ok
      Running tests/dies.rs (target/debug/deps/dies-0123abcd)
 error: test failed, to rerun pass `-p a --test dies`
 
@@ -56,11 +52,7 @@ Caused by:
   process didn't exit successfully: `dies-0123abcd` (signal: 6, SIGABRT: process abort signal)
 ";
 
-#[test]
-fn each_failed_test_is_said_with_its_panics() {
-    assert_eq!(
-        said(CAPTURED),
-        "\
+const SAID: &str = "\
 test a::breaks ... FAILED (tests/it/main.rs (it))
   thread '<unnamed>' (7) panicked at crates/a/src/b.rs:1:2:
   the cause
@@ -68,40 +60,33 @@ test a::breaks ... FAILED (tests/it/main.rs (it))
   assertion `left == right` failed
     left: 1
    right: 2
-"
-    );
-    let said = said(UNCAPTURED);
-    let trial = "\
 test breaks ... FAILED (tests/trials/main.rs (trials))
   thread '<unnamed>' (9) panicked at crates/a/tests/trials/a.rs:5:6:
   no trial
+a program of tests died (tests/dies.rs (dies)):
 ";
-    assert!(said.starts_with(trial), "{said}");
-    assert!(said.contains("a program of tests died (tests/dies.rs (dies)):"), "{said}");
-    assert!(said.contains("SIGABRT") && !said.contains("test holds ... FAILED"), "{said}");
-}
 
 #[test]
-fn a_test_that_was_not_over_when_all_was_ended_is_said() {
-    let long = "has been running for over 60 seconds";
+fn each_failure_is_said_with_its_panics() {
+    let all = said(LOG);
+    let died = all.strip_prefix(SAID).unwrap_or_else(|| panic!("{all}"));
+    assert!(died.contains("SIGABRT") && !died.contains("holds ... FAILED"), "{died}");
+
     let head = "     Running tests/it/main.rs (target/debug/deps/it-0123abcd)\n";
-    let log = format!("{head}test a {long}\ntest b {long}\ntest c {long}\ntest a ... ok\n");
-    let log = format!("{log}test c - should panic ... FAILED\n");
-    let said = said(&log);
+    let going_on = ["a", "b", "c"]
+        .map(|name| format!("test {name} has been running for over 60 seconds\n"))
+        .concat();
+    let log = format!("{head}{going_on}test a ... ok\ntest c - should panic ... FAILED\n");
     let wanted =
-        ["test c ... FAILED (tests/it/main.rs (it))", "test b did not end (tests/it/main.rs (it))"];
-    assert_eq!(said.lines().collect::<Vec<_>>(), wanted);
-}
+        "test c ... FAILED (tests/it/main.rs (it))\ntest b did not end (tests/it/main.rs (it))\n";
+    assert_eq!(said(&log), wanted);
 
-#[test]
-fn errors_of_a_compiler_are_said_and_so_is_the_end_of_what_says_none() {
     let error = "error[E0308]: mismatched types\n --> crates/a/src/b.rs:1:2\n";
     let log = format!("    Checking a\n{error}error: could not compile `a` (lib)\n");
     assert!(said(&log).starts_with("  error[E0308]: mismatched types\n   --> crates/a"), "{log}");
     let lines: String = (0..100).map(|it| format!("line {it}\n")).collect();
     let end = said(&lines);
-    assert!(end.starts_with("the end of the log:\n  line 85\n"), "{end}");
-    assert!(end.ends_with("  line 99\n"), "{end}");
+    assert!(end.starts_with("the end of the log:\n  line 85\n") && end.ends_with("  line 99\n"));
     assert_eq!(said(""), "");
 }
 

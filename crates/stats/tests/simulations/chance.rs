@@ -1,6 +1,6 @@
 //! Seeded chance, for made-up runs of which the truth is known.
 
-use bakeoff_stats::paired::ratio;
+use bakeoff_stats::paired::estimate_ratio;
 use bakeoff_stats::{CONFIDENCE, Estimate};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -64,7 +64,7 @@ impl Chance {
 
 /// What pairs say, with the confidence that is reported.
 pub fn estimate(pairs: &[(f64, f64)]) -> Estimate {
-    ratio(pairs, CONFIDENCE).unwrap()
+    estimate_ratio(pairs, CONFIDENCE).unwrap()
 }
 
 /// The share of tries that come out true.

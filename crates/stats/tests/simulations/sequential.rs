@@ -2,9 +2,9 @@
 //! `cargo test --test simulations -- --nocapture` prints the tables of docs/statistics.md.
 
 use crate::chance::{Chance, share};
-use bakeoff_stats::paired::{CONFIDENCE, ratio};
-use bakeoff_stats::sequential::{FUTILE_FROM, MOST, confidence, looks, reachable};
-use bakeoff_stats::serial::lag1;
+use bakeoff_stats::paired::{CONFIDENCE, estimate_ratio};
+use bakeoff_stats::sequential::{FUTILE_FROM, MOST, find_confidence, is_reachable, plan_looks};
+use bakeoff_stats::serial::correlate_lag1;
 use bakeoff_stats::{Decision, Estimate, MARGIN};
 
 /// The looks at one comparison, or at one of several.
@@ -15,16 +15,17 @@ struct Rule {
 
 impl Rule {
     fn of(comparisons: u32) -> Self {
-        let looks = looks(MOST);
-        let confidence = confidence(&looks, comparisons).unwrap();
+        let looks = plan_looks(MOST);
+        let confidence = find_confidence(&looks, comparisons).unwrap();
         Self { looks, confidence }
     }
 
     /// What is decided, and after how many blocks.
     fn run(&self, chance: &mut Chance, truth: f64, sd: f64) -> (Decision, u32) {
         let blocks = chance.noisy_blocks(MOST as usize, truth, sd);
-        let estimate =
-            |look: &u32| ratio(&blocks[..*look as usize], self.confidence).expect("positive times");
+        let estimate = |look: &u32| {
+            estimate_ratio(&blocks[..*look as usize], self.confidence).expect("positive times")
+        };
         let ends = |it: &Estimate| self.decides(it) != Decision::Undecided || self.is_futile(it);
         let mut looks = self.looks.iter().map(estimate);
         let last = looks.find(ends).unwrap_or_else(|| estimate(&MOST));
@@ -33,7 +34,7 @@ impl Rule {
 
     /// The word of a look; a spiky one goes on.
     fn decides(&self, estimate: &Estimate) -> Decision {
-        match estimate.decision(MARGIN) {
+        match estimate.decide(MARGIN) {
             Decision::Spiky => Decision::Undecided,
             decision => decision,
         }
@@ -43,7 +44,7 @@ impl Rule {
         let pairs = estimate.pairs as u32;
         let half = (estimate.high.unwrap() / estimate.low.unwrap()).ln() / 2.0;
         let reachable =
-            || reachable((estimate.ratio.ln(), half), (pairs, MOST), self.confidence, MARGIN);
+            || is_reachable((estimate.ratio.ln(), half), (pairs, MOST), self.confidence, MARGIN);
         pairs >= FUTILE_FROM && !reachable()
     }
 
@@ -111,11 +112,11 @@ fn words_are_seldom_wrong_and_soon_there_soak() {
 #[test]
 fn the_intervals_of_all_looks_hold_the_truth_together() {
     let misses = |confidence: f64| {
-        let (mut chance, looks) = (Chance::new(62), looks(MOST));
+        let (mut chance, looks) = (Chance::new(62), plan_looks(MOST));
         share(10_000, || {
             let blocks = chance.noisy_blocks(MOST as usize, 1.2, 0.1);
             looks.iter().any(|look| {
-                let estimate = ratio(&blocks[..*look as usize], confidence).unwrap();
+                let estimate = estimate_ratio(&blocks[..*look as usize], confidence).unwrap();
                 !(estimate.low.unwrap()..=estimate.high.unwrap()).contains(&1.2)
             })
         })
@@ -163,11 +164,11 @@ fn correlated_blocks_are_noticed_at_times() {
             let pairs: Vec<(f64, f64)> = logs.iter().map(|log| (1.0, log.exp())).collect();
             let mut looks = rule.looks.iter();
             let word = looks.find_map(|look| {
-                let estimate = ratio(&pairs[..*look as usize], rule.confidence).unwrap();
+                let estimate = estimate_ratio(&pairs[..*look as usize], rule.confidence).unwrap();
                 Some(rule.decides(&estimate)).filter(|it| *it != Decision::Undecided)
             });
             wrong += u32::from(matches!(word, Some(Decision::Faster | Decision::Slower)));
-            lag1(&logs).is_some_and(|serial| serial.p < 0.05)
+            correlate_lag1(&logs).is_some_and(|serial| serial.p < 0.05)
         });
         let wrong = f64::from(wrong) / 4_000.0;
         println!("{follow}: noticed in {noticed:.3}, wrong words in {wrong:.3}");

@@ -7,7 +7,7 @@
 
 use crate::chance::Chance;
 use bakeoff_stats::CONFIDENCE;
-use bakeoff_stats::paired::ratio;
+use bakeoff_stats::paired::estimate_ratio;
 
 /// How long clients work at least, and how long that warms up, in seconds.
 const TIME: f64 = 4.0;
@@ -89,7 +89,7 @@ impl Made {
         let whole: Vec<(f64, f64)> = pairs.iter().copied().flatten().collect();
         self.blocks += pairs.len() as u32;
         self.lost += (pairs.len() - whole.len()) as u32;
-        let Ok(estimate) = ratio(&whole, CONFIDENCE) else { return };
+        let Ok(estimate) = estimate_ratio(&whole, CONFIDENCE) else { return };
         let (Some(low), Some(high)) = (estimate.low, estimate.high) else { return };
         self.ratios += 1;
         self.logs += (estimate.ratio / truth).ln();

@@ -1,32 +1,28 @@
-//! What a recovered ledger holds, against what was sent and acknowledged.
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_engines::{Access, Database, Error, Result, Rows, Session, Value};
+use bakeoff_engines::{Access, Database, Error, RealValue, Result, Rows, Session, Value};
 
 use super::tables::IndexScan;
-use super::transaction::{KEPT, NoteChange, token};
+use super::transaction::{KEPT, NoteChange, make_token};
 use super::{BALANCE, PreparedLedger};
 use crate::AuditFindings;
 
-/// How many findings are told in words; all are counted.
+/// Findings that are described in words; all are counted.
 const TOLD: usize = 10;
 
-/// Of each client that lost something, its number and that of its first lost transaction.
 type FirstLost = Vec<(usize, i64)>;
 
-/// What one client sent, and what of it was acknowledged.
+/// The transactions that one client sent, and those that were acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClientClaim {
-    /// Its last transaction that may be there.
+    /// The last transaction that may be there.
     pub sent: i64,
-    /// Its last transaction that has to be there.
+    /// The last transaction that must be there.
     pub acknowledged: i64,
 }
 
 type LedgerKey = (i64, i64);
 
-/// The tables as they were found, by key.
 struct FoundLedger {
     progress: BTreeMap<i64, i64>,
     /// Token, giver, taker, amount.
@@ -36,7 +32,6 @@ struct FoundLedger {
     notes: BTreeMap<LedgerKey, (i64, String, String)>,
 }
 
-/// A note as the transactions left it: who wrote it last, with what.
 type Notes<'a> = BTreeMap<i64, (i64, &'a str, &'a str)>;
 
 impl AuditFindings {
@@ -45,74 +40,73 @@ impl AuditFindings {
         *self == Self::default()
     }
 
-    fn tell(&mut self, text: impl FnOnce() -> String) {
+    fn add_example(&mut self, text: impl FnOnce() -> String) {
         if self.examples.len() < TOLD {
             self.examples.push(text());
         }
     }
 
-    fn lost(&mut self, client: i64, first: i64, last: i64) {
+    fn count_lost(&mut self, client: i64, first: i64, last: i64) {
         self.lost += (last - first + 1) as u64;
-        self.tell(|| format!("client {client}: {first} to {last} were acknowledged and are lost"));
+        self.add_example(|| {
+            format!("client {client}: {first} to {last} were acknowledged and are lost")
+        });
     }
 
-    fn phantom(&mut self, text: impl FnOnce() -> String) {
+    fn count_phantom(&mut self, text: impl FnOnce() -> String) {
         self.phantom += 1;
-        self.tell(text);
+        self.add_example(text);
     }
 
-    fn torn(&mut self, text: impl FnOnce() -> String) {
+    fn count_torn(&mut self, text: impl FnOnce() -> String) {
         self.torn += 1;
-        self.tell(text);
+        self.add_example(text);
     }
 
-    fn hole(&mut self, text: impl FnOnce() -> String) {
+    fn count_hole(&mut self, text: impl FnOnce() -> String) {
         self.hole += 1;
-        self.tell(text);
+        self.add_example(text);
     }
 }
 
 impl PreparedLedger {
-    /// Reads everything and holds it against the claims, one a client, from 0. Nobody else uses the
-    /// database meanwhile. What is wrong, and what each client lost first.
-    ///
-    /// # Errors
-    /// The engine's own, where something can't be read.
-    pub fn compare(
+    /// Compares the whole database with the claims, client by client. Nobody else uses it
+    /// meanwhile.
+    pub fn compare_claims(
         &self,
         database: &dyn Database,
         claims: &[ClientClaim],
     ) -> Result<(AuditFindings, FirstLost)> {
         let (mut findings, mut first_lost) = (AuditFindings::default(), FirstLost::new());
         let mut session = database.session()?;
-        let found = self.read(&mut *session, &mut findings)?;
+        let found = self.read_ledger(&mut *session, &mut findings)?;
         let mut balances = vec![BALANCE; self.accounts as usize];
         for client in 0..super::CLIENTS as i64 {
             let claim = claims.get(client as usize).copied().unwrap_or_default();
             let Some(&progress) = found.progress.get(&client) else {
-                findings.torn(|| format!("client {client}: its progress is gone"));
+                findings.count_torn(|| format!("client {client}: its progress is gone"));
                 continue;
             };
             if progress < claim.acknowledged {
-                findings.lost(client, progress + 1, claim.acknowledged);
+                findings.count_lost(client, progress + 1, claim.acknowledged);
                 first_lost.push((client as usize, progress + 1));
             } else if progress > claim.sent {
                 let sent = claim.sent;
-                findings.phantom(|| format!("client {client}: at {progress}, sent up to {sent}"));
+                findings
+                    .count_phantom(|| format!("client {client}: at {progress}, sent up to {sent}"));
             }
             let gone = self.audit_entries(client, progress, claim, &found, &mut findings);
-            let notes = self.replay(client, progress, &mut balances);
+            let notes = self.replay_client(client, progress, &mut balances);
             self.audit_notes((client, progress, claim), &notes, &gone, &found, &mut findings);
         }
         self.audit_accounts(&balances, &found, &mut findings);
         Ok((findings, first_lost))
     }
 
-    /// Applies a client's transactions to the balances; the notes that they leave.
-    fn replay(&self, client: i64, progress: i64, balances: &mut [i64]) -> Notes<'_> {
+    fn replay_client(&self, client: i64, progress: i64, balances: &mut [i64]) -> Notes<'_> {
         let mut notes = Notes::new();
         for sequence in 1..=progress {
-            let transaction = self.transaction(client, sequence);
+            let transaction = self.make_transaction(client, sequence);
             balances[transaction.giver as usize] -= transaction.amount;
             balances[transaction.taker as usize] += transaction.amount;
             match transaction.note {
@@ -130,7 +124,6 @@ impl PreparedLedger {
         notes
     }
 
-    /// The sequences of entries that should be there and are not.
     fn audit_entries(
         &self,
         client: i64,
@@ -142,15 +135,23 @@ impl PreparedLedger {
         let expected = (progress - KEPT + 1).max(1)..=progress;
         for (&(_, sequence), entry) in found.entries.range((client, i64::MIN)..=(client, i64::MAX))
         {
-            let transaction = self.transaction(client, sequence);
-            let right =
-                [token(client, sequence), transaction.giver, transaction.taker, transaction.amount];
+            let transaction = self.make_transaction(client, sequence);
+            let right = [
+                make_token(client, sequence),
+                transaction.giver,
+                transaction.taker,
+                transaction.amount,
+            ];
             if sequence < 1 || sequence > claim.sent.max(progress) || *entry != right {
-                findings.phantom(|| format!("client {client}: entry {sequence} was never sent so"));
+                findings.count_phantom(|| {
+                    format!("client {client}: entry {sequence} was never sent so")
+                });
             } else if sequence > progress {
-                findings.torn(|| format!("client {client}: entry {sequence}, progress {progress}"));
+                findings.count_torn(|| {
+                    format!("client {client}: entry {sequence}, progress {progress}")
+                });
             } else if sequence < *expected.start() {
-                findings.torn(|| format!("client {client}: entry {sequence} was forgotten"));
+                findings.count_torn(|| format!("client {client}: entry {sequence} was forgotten"));
             }
         }
         let gone = |sequence: &i64| !found.entries.contains_key(&(client, *sequence));
@@ -173,34 +174,44 @@ impl PreparedLedger {
         let mut shown = BTreeSet::new();
         for (slot, (sequence, title, content)) in &there {
             let expects = expected.get(slot).map(|(sequence, ..)| *sequence);
-            if !self.wrote(client, *slot, *sequence, title, content)
+            if !self.would_write(client, *slot, *sequence, title, content)
                 || *sequence > claim.sent.max(progress)
             {
-                findings.phantom(|| format!("client {client}: note {slot} was never sent so"));
+                findings
+                    .count_phantom(|| format!("client {client}: note {slot} was never sent so"));
             } else if expects == Some(*sequence) {
                 shown.insert(*sequence);
             } else if expects.is_none_or(|expects| !gone.contains(&expects)) {
-                findings.torn(|| format!("client {client}: note {slot} is of {sequence}"));
+                findings.count_torn(|| format!("client {client}: note {slot} is of {sequence}"));
             }
         }
         for (slot, (sequence, ..)) in expected {
             if !there.contains_key(slot) && !gone.contains(sequence) {
-                findings.torn(|| format!("client {client}: note {slot} of {sequence} is gone"));
+                findings
+                    .count_torn(|| format!("client {client}: note {slot} of {sequence} is gone"));
             }
         }
         for sequence in gone {
             match shown.contains(sequence) {
-                true => findings.torn(|| format!("client {client}: entry {sequence} is gone")),
-                false => findings.hole(|| {
+                true => {
+                    findings.count_torn(|| format!("client {client}: entry {sequence} is gone"))
+                }
+                false => findings.count_hole(|| {
                     format!("client {client}: {sequence} is gone, its progress is {progress}")
                 }),
             }
         }
     }
 
-    /// Whether that transaction would have written that note.
-    fn wrote(&self, client: i64, slot: i64, sequence: i64, title: &str, content: &str) -> bool {
-        let transaction = self.transaction(client, sequence);
+    fn would_write(
+        &self,
+        client: i64,
+        slot: i64,
+        sequence: i64,
+        title: &str,
+        content: &str,
+    ) -> bool {
+        let transaction = self.make_transaction(client, sequence);
         let note = match transaction.note {
             NoteChange::Put { title, content } | NoteChange::Edit { title, content } => {
                 (title, content)
@@ -214,21 +225,24 @@ impl PreparedLedger {
         let sum: i64 = found.accounts.values().sum();
         let all = self.accounts * BALANCE;
         if sum != all {
-            findings.torn(|| format!("the accounts hold {sum} together instead of {all}"));
+            findings.count_torn(|| format!("the accounts hold {sum} together instead of {all}"));
         } else if findings.hole == 0 {
-            // With a hole, what its transfer did not move is no second finding.
+            // With a hole, missing transfers are no second finding.
             for (number, balance) in expected.iter().enumerate() {
                 let there = found.accounts.get(&(number as i64));
                 if there != Some(balance) {
                     let text = || format!("account {number} holds {there:?} instead of {balance}");
-                    findings.torn(text);
+                    findings.count_torn(text);
                 }
             }
         }
     }
 
-    /// Reads all tables, each by its key, row by row and by each index, and compares.
-    fn read(&self, session: &mut dyn Session, findings: &mut AuditFindings) -> Result<FoundLedger> {
+    fn read_ledger(
+        &self,
+        session: &mut dyn Session,
+        findings: &mut AuditFindings,
+    ) -> Result<FoundLedger> {
         session.begin(Access::Read)?;
         let mut tables = Vec::new();
         for (table, scan) in self.schema.tables.iter().zip(&self.scans) {
@@ -239,16 +253,15 @@ impl PreparedLedger {
                 let wrong = check_index(session, scan, &all)?;
                 if wrong > 0 {
                     findings.index_broken += wrong as u64;
-                    findings.tell(|| format!("index {}: {wrong} rows differ", index.name));
+                    findings.add_example(|| format!("index {}: {wrong} rows differ", index.name));
                 }
             }
             tables.push(all);
         }
         session.rollback()?;
-        found(&tables)
+        collect_found(&tables)
     }
 
-    /// Each row that a scan finds is found by its key, too.
     fn check_lookups(
         &self,
         session: &mut dyn Session,
@@ -264,22 +277,23 @@ impl PreparedLedger {
             session.run(statement, &values, &mut one)?;
             if one.len() != 1 || !one.row(0).eq(all.row(row)) {
                 findings.index_broken += 1;
-                findings.tell(|| format!("the row {values:?} is not found by its key"));
+                findings.add_example(|| format!("the row {values:?} is not found by its key"));
             }
         }
         Ok(())
     }
 }
 
-/// How many rows an index has too few, too many or otherwise than the table. First it is asked for
-/// what it holds itself: by an entry that has no row, none can be read.
+/// Rows that the index lacks, has too many of, or holds differently. It is first asked only for its
+/// own columns: an entry without a row has no row to read.
 fn check_index(session: &mut dyn Session, scan: &IndexScan, all: &Rows) -> Result<usize> {
     let every: Vec<usize> = (0..all.width()).collect();
     for (statement, columns) in [(scan.entries, &scan.held), (scan.rows, &every)] {
-        let expected: BTreeSet<_> = (0..all.len()).map(|row| cells(all, row, columns)).collect();
+        let expected: BTreeSet<_> =
+            (0..all.len()).map(|row| own_cells(all, row, columns)).collect();
         let mut rows = Rows::new();
         session.run(statement, &[], &mut rows)?;
-        let by_index: BTreeSet<_> = (0..rows.len()).map(|row| owned(&rows, row)).collect();
+        let by_index: BTreeSet<_> = (0..rows.len()).map(|row| own_row(&rows, row)).collect();
         let twice = rows.len() - by_index.len();
         let wrong = expected.symmetric_difference(&by_index).count() + twice;
         if wrong > 0 {
@@ -289,20 +303,19 @@ fn check_index(session: &mut dyn Session, scan: &IndexScan, all: &Rows) -> Resul
     Ok(0)
 }
 
-/// A cell that outlives its rows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Owned {
     Null,
     Int(i64),
+    Real(RealValue),
     Text(String),
 }
 
-fn owned(rows: &Rows, row: usize) -> Vec<Owned> {
+fn own_row(rows: &Rows, row: usize) -> Vec<Owned> {
     rows.row(row).map(Owned::from_value).collect()
 }
 
-/// Some of a row's cells.
-fn cells(rows: &Rows, row: usize, columns: &[usize]) -> Vec<Owned> {
+fn own_cells(rows: &Rows, row: usize, columns: &[usize]) -> Vec<Owned> {
     columns.iter().map(|column| Owned::from_value(rows.get(row, *column))).collect()
 }
 
@@ -311,21 +324,23 @@ impl Owned {
         match value {
             Value::Null => Self::Null,
             Value::Int(int) => Self::Int(int),
+            Value::Real(real) => Self::Real(real),
             Value::Text(text) => Self::Text(text.to_owned()),
         }
     }
 }
 
-fn found(tables: &[Rows]) -> Result<FoundLedger> {
+fn collect_found(tables: &[Rows]) -> Result<FoundLedger> {
     let [progress, entries, accounts, notes] = tables else {
         unreachable!("there are four tables")
     };
     let int = |rows: &Rows, row, column| {
-        rows.int(row, column).ok_or_else(|| Error::engine("an integer is not one any more"))
+        rows.get_int(row, column)
+            .ok_or_else(|| Error::from_engine("an integer is not one any more"))
     };
     let text = |row, column| match notes.get(row, column) {
         Value::Text(text) => Ok(text.to_owned()),
-        _ => Err(Error::engine("a text is not one any more")),
+        _ => Err(Error::from_engine("a text is not one any more")),
     };
     let pairs = |rows: &Rows| -> Result<BTreeMap<i64, i64>> {
         (0..rows.len()).map(|row| Ok((int(rows, row, 0)?, int(rows, row, 1)?))).collect()

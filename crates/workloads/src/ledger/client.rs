@@ -1,37 +1,35 @@
-//! A client of the ledger.
-
 use bakeoff_engines::{Access, Error, Result, Rows, Session, Value};
 
 use super::tables::Ask;
-use super::transaction::{LedgerTransaction, NoteChange, token};
+use super::transaction::{LedgerTransaction, NoteChange, make_token};
 use super::{BALANCE, PreparedLedger};
-use crate::{OperationTally, TransactionEnd, WorkloadClient, transaction};
+use crate::{OperationTally, TransactionEnd, WorkloadClient, run_transaction};
 
 const TRANSACT: usize = 0;
 const SUM: usize = 1;
-/// One operation in so many checks the sum.
+/// One operation in this many checks the sum.
 const SUM_EVERY: u64 = 16;
 
-/// Is told what a client does, and logs it outside of the disk that may lose its power.
+/// Observes a client's commits, and logs them outside of the disk that may lose its power.
 pub trait CommitObserver {
-    /// The transaction of that number is about to be committed: from now on it may be found.
-    fn sent(&mut self, sequence: i64);
-    /// Its commit was acknowledged: from now on it has to be found.
-    fn acknowledged(&mut self, sequence: i64);
+    /// Transaction `sequence` is about to be committed: it may be found from now on.
+    fn note_sent(&mut self, sequence: i64);
+    /// Its commit was acknowledged: it must be found from now on.
+    fn note_acknowledged(&mut self, sequence: i64);
 }
 
-/// Nobody is told.
+/// Observes nothing.
 impl CommitObserver for () {
-    fn sent(&mut self, _: i64) {}
-    fn acknowledged(&mut self, _: i64) {}
+    fn note_sent(&mut self, _: i64) {}
+    fn note_acknowledged(&mut self, _: i64) {}
 }
 
-/// A client: works through its transactions, and checks what it reads as it goes.
+/// Works through its transactions, and checks what it reads.
 pub struct LedgerClient<'a> {
     ledger: &'a PreparedLedger,
     number: i64,
     observer: Box<dyn CommitObserver + 'a>,
-    /// Its last acknowledged transaction; unknown before the first, and after one that is in doubt.
+    /// `None` before the first transaction, and after one in doubt.
     last: Option<i64>,
     operations: u64,
     rows: Rows,
@@ -46,48 +44,52 @@ impl<'a> LedgerClient<'a> {
         Self { ledger, number, observer, last: None, operations: 0, rows: Rows::new() }
     }
 
-    fn transact(&mut self, session: &mut dyn Session, tally: &mut OperationTally) -> Result<()> {
+    fn run_transaction(
+        &mut self,
+        session: &mut dyn Session,
+        tally: &mut OperationTally,
+    ) -> Result<()> {
         let (ledger, number, last) = (self.ledger, self.number, self.last.take());
         let (observer, rows) = (&mut self.observer, &mut self.rows);
-        let done = transaction(session, tally, |session| {
+        let done = run_transaction(session, tally, |session| {
             session.run(Ask::ProgressOf as usize, &[number.into()], rows)?;
-            let progress = rows.int(0, 0).ok_or_else(|| misread(number, "its progress is gone"))?;
+            let progress =
+                rows.get_int(0, 0).ok_or_else(|| misread_error(number, "its progress is gone"))?;
             if last.is_some_and(|last| last != progress) {
                 let text = format!("its progress is {progress} after transaction {last:?}");
-                return Err(misread(number, &text));
+                return Err(misread_error(number, &text));
             }
-            ledger.apply(number, progress + 1, session, rows)?;
-            observer.sent(progress + 1);
+            ledger.apply_transaction(number, progress + 1, session, rows)?;
+            observer.note_sent(progress + 1);
             Ok(TransactionEnd::Commit(progress + 1))
         })?;
-        self.observer.acknowledged(done);
+        self.observer.note_acknowledged(done);
         self.last = Some(done);
         Ok(())
     }
 
-    /// In one snapshot, nothing is ever missing from the accounts.
-    fn sum(&mut self, session: &mut dyn Session) -> Result<()> {
+    /// One snapshot always holds the whole sum.
+    fn check_sum(&mut self, session: &mut dyn Session) -> Result<()> {
         session.begin(Access::Read)?;
         let read = session.run(Ask::Sum as usize, &[], &mut self.rows);
         let ended = session.rollback();
         read?;
         ended?;
-        let (sum, all) = (self.rows.int(0, 0), self.ledger.accounts * BALANCE);
+        let (sum, all) = (self.rows.get_int(0, 0), self.ledger.accounts * BALANCE);
         if sum != Some(all) {
             let text = format!("the accounts hold {sum:?} together instead of {all}");
-            return Err(misread(self.number, &text));
+            return Err(misread_error(self.number, &text));
         }
         Ok(())
     }
 }
 
-fn misread(client: i64, text: &str) -> Error {
-    Error::engine(format!("client {client} misread: {text}"))
+fn misread_error(client: i64, text: &str) -> Error {
+    Error::from_engine(format!("client {client} misread: {text}"))
 }
 
 impl PreparedLedger {
-    /// Runs the statements of transaction `sequence`; the caller begins and commits it.
-    fn apply(
+    fn apply_transaction(
         &self,
         client: i64,
         sequence: i64,
@@ -95,14 +97,14 @@ impl PreparedLedger {
         rows: &mut Rows,
     ) -> Result<()> {
         let LedgerTransaction { giver, taker, amount, slot, note, forgets } =
-            self.transaction(client, sequence);
+            self.make_transaction(client, sequence);
         let [c, s, slot] = [client, sequence, slot].map(Value::Int);
         let mut run = |ask: Ask, parameters: &[Value<'_>]| {
             session.run(ask as usize, parameters, rows).map(drop)
         };
-        let entry = [client, sequence, token(client, sequence), giver, taker, amount];
+        let entry = [client, sequence, make_token(client, sequence), giver, taker, amount];
         run(Ask::NewEntry, &entry.map(Value::Int))?;
-        // In the order of the accounts, so that clients seldom wait for each other in a circle.
+        // In the order of the accounts, so that clients seldom deadlock.
         let mut moves = [(giver, -amount), (taker, amount)];
         moves.sort_unstable();
         for (account, amount) in moves {
@@ -125,20 +127,20 @@ impl PreparedLedger {
 }
 
 impl WorkloadClient for LedgerClient<'_> {
-    fn choose(&mut self) -> usize {
+    fn choose_operation(&mut self) -> usize {
         self.operations += 1;
         if self.operations.is_multiple_of(SUM_EVERY) { SUM } else { TRANSACT }
     }
 
-    fn perform(
+    fn run_operation(
         &mut self,
         operation: usize,
         session: &mut dyn Session,
         tally: &mut OperationTally,
     ) -> Result<()> {
         match operation {
-            TRANSACT => self.transact(session, tally),
-            SUM => self.sum(session),
+            TRANSACT => self.run_transaction(session, tally),
+            SUM => self.check_sum(session),
             _ => Err(Error::Usage(format!("ledger has no operation {operation}"))),
         }
     }

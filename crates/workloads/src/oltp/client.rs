@@ -1,28 +1,24 @@
-//! A client of `oltp`: one of sysbench's tests, again and again.
-
 use bakeoff_engines::{Access, Error, Result, Rows as Answer, Session, Value};
 
 use super::{OltpTable, OltpTest, POINTS, RANGES};
 use crate::digits::{self, OF_C, OF_PAD};
-use crate::keys::Picker;
-use crate::sent::{Sender, send};
+use crate::keys::KeySampler;
+use crate::sender::{Sender, send_statements};
 use crate::{OperationTally, WorkloadClient, WorkloadRandom};
 
-/// Reads of single rows in a transaction (`--point-selects`).
+/// `--point-selects`.
 const POINT_SELECTS: usize = 10;
-/// Rows of a range (`--range-size`).
+/// `--range-size`.
 const RANGE_SIZE: i64 = 100;
-/// How far the end of a range of `select_random_ranges` is from its beginning (`--delta`).
+/// `--delta`.
 const DELTA: i64 = 5;
 
-/// One client.
 pub(super) struct OltpClient<'a> {
     table: &'a OltpTable,
     test: OltpTest,
     together: Option<Access>,
-    ids: Picker,
-    /// Of `select_random_points` and `select_random_ranges`.
-    segment: Picker,
+    ids: KeySampler,
+    segment: KeySampler,
     random: WorkloadRandom,
     answer: Answer,
     c: String,
@@ -33,14 +29,14 @@ impl<'a> OltpClient<'a> {
     pub(super) fn new(
         table: &'a OltpTable,
         test: OltpTest,
-        segment: Picker,
+        segment: KeySampler,
         random: WorkloadRandom,
     ) -> Self {
         Self {
             table,
             test,
-            together: if table.in_transactions { test.access() } else { None },
-            ids: table.ids(),
+            together: if table.in_transactions { test.choose_access() } else { None },
+            ids: table.make_picker(),
             segment,
             random,
             answer: Answer::new(),
@@ -49,29 +45,28 @@ impl<'a> OltpClient<'a> {
         }
     }
 
-    fn id(&mut self) -> i64 {
+    fn pick_id(&mut self) -> i64 {
         self.ids.pick(&mut self.random)
     }
 
-    /// The statements of a test, in sysbench's order.
-    fn statements(&mut self, sender: &mut Sender<'_>) -> Result<()> {
+    fn run_statements(&mut self, sender: &mut Sender<'_>) -> Result<()> {
         match self.test {
             OltpTest::PointSelect => self.point_selects(sender, 1),
-            OltpTest::ReadOnly => self.reads(sender),
+            OltpTest::ReadOnly => self.run_reads(sender),
             OltpTest::ReadWrite => {
-                self.reads(sender)?;
-                self.writes(sender)
+                self.run_reads(sender)?;
+                self.run_writes(sender)
             }
-            OltpTest::WriteOnly => self.writes(sender),
+            OltpTest::WriteOnly => self.run_writes(sender),
             OltpTest::UpdateIndex => self.index_update(sender),
             OltpTest::UpdateNonIndex => self.non_index_update(sender),
             OltpTest::Insert => {
-                let k = self.id();
-                self.insert(sender, Value::Null, k)
+                let k = self.pick_id();
+                self.insert_row(sender, Value::Null, k)
             }
             OltpTest::Delete => {
-                let id = self.id();
-                self.delete(sender, id)
+                let id = self.pick_id();
+                self.delete_row(sender, id)
             }
             OltpTest::RandomPoints => {
                 let keys: [Value<'_>; POINTS] =
@@ -91,7 +86,7 @@ impl<'a> OltpClient<'a> {
         }
     }
 
-    fn reads(&mut self, sender: &mut Sender<'_>) -> Result<()> {
+    fn run_reads(&mut self, sender: &mut Sender<'_>) -> Result<()> {
         let numbers = self.table.numbers;
         self.point_selects(sender, POINT_SELECTS)?;
         for range in [
@@ -100,7 +95,7 @@ impl<'a> OltpClient<'a> {
             numbers.order_ranges,
             numbers.distinct_ranges,
         ] {
-            let id = self.id();
+            let id = self.pick_id();
             let (from, to) = (id.into(), (id + RANGE_SIZE - 1).into());
             sender.read(range, &[from, to], &mut self.answer)?;
         }
@@ -110,47 +105,47 @@ impl<'a> OltpClient<'a> {
     fn point_selects(&mut self, sender: &mut Sender<'_>, count: usize) -> Result<()> {
         let point = self.table.numbers.point_selects;
         (0..count).try_for_each(|_| {
-            let id = self.id();
+            let id = self.pick_id();
             let found = sender.read(point, &[id.into()], &mut self.answer)?;
-            // In the other tests somebody may just be between a delete and an insert.
+            // In the other tests another client may be between its delete and its insert.
             if found == 0 && matches!(self.test, OltpTest::PointSelect | OltpTest::ReadOnly) {
-                return Err(Error::engine(format!("row {id} is missing")));
+                return Err(Error::from_engine(format!("row {id} is missing")));
             }
             Ok(())
         })
     }
 
-    fn writes(&mut self, sender: &mut Sender<'_>) -> Result<()> {
+    fn run_writes(&mut self, sender: &mut Sender<'_>) -> Result<()> {
         self.index_update(sender)?;
         self.non_index_update(sender)?;
-        let (id, k) = (self.id(), self.id());
-        self.delete(sender, id)?;
-        self.insert(sender, id.into(), k)
+        let (id, k) = (self.pick_id(), self.pick_id());
+        self.delete_row(sender, id)?;
+        self.insert_row(sender, id.into(), k)
     }
 
     fn index_update(&mut self, sender: &mut Sender<'_>) -> Result<()> {
-        let id = self.id();
+        let id = self.pick_id();
         let update = self.table.numbers.index_updates;
         sender.write(update, &[1.into(), id.into()], &mut self.answer).map(drop)
     }
 
     fn non_index_update(&mut self, sender: &mut Sender<'_>) -> Result<()> {
-        digits::write(&mut self.random, OF_C, &mut self.c);
-        let id = self.id();
+        digits::write_digits(&mut self.random, OF_C, &mut self.c);
+        let id = self.pick_id();
         let (update, values) =
             (self.table.numbers.non_index_updates, [(&*self.c).into(), id.into()]);
         sender.write(update, &values, &mut self.answer).map(drop)
     }
 
-    fn delete(&mut self, sender: &mut Sender<'_>, id: i64) -> Result<()> {
+    fn delete_row(&mut self, sender: &mut Sender<'_>, id: i64) -> Result<()> {
         sender.write(self.table.numbers.deletes, &[id.into()], &mut self.answer).map(drop)
     }
 
-    /// Null asks for the next number. Where another client has inserted the same row meanwhile, a
-    /// transaction is run again; a statement of its own need not be.
-    fn insert(&mut self, sender: &mut Sender<'_>, id: Value<'_>, k: i64) -> Result<()> {
-        digits::write(&mut self.random, OF_C, &mut self.c);
-        digits::write(&mut self.random, OF_PAD, &mut self.pad);
+    /// Null asks for the next number. If another client inserted the row, a transaction is run
+    /// again, but not a statement of its own.
+    fn insert_row(&mut self, sender: &mut Sender<'_>, id: Value<'_>, k: i64) -> Result<()> {
+        digits::write_digits(&mut self.random, OF_C, &mut self.c);
+        digits::write_digits(&mut self.random, OF_PAD, &mut self.pad);
         let values = [id, k.into(), (&*self.c).into(), (&*self.pad).into()];
         match sender.write(self.table.numbers.inserts, &values, &mut self.answer) {
             Err(Error::Duplicate(why)) if self.together.is_some() => Err(Error::Conflict(why)),
@@ -161,16 +156,21 @@ impl<'a> OltpClient<'a> {
 }
 
 impl WorkloadClient for OltpClient<'_> {
-    fn choose(&mut self) -> usize {
+    fn choose_operation(&mut self) -> usize {
         0
     }
 
-    fn perform(
+    fn run_operation(
         &mut self,
         _: usize,
         session: &mut dyn Session,
         tally: &mut OperationTally,
     ) -> Result<()> {
-        send(session, tally, self.together, |sender| self.statements(sender))
+        // An attempt that is run again draws the same, so that all engines see the same.
+        let begin = self.random.clone();
+        send_statements(session, tally, self.together, |sender| {
+            self.random = begin.clone();
+            self.run_statements(sender)
+        })
     }
 }

@@ -1,21 +1,17 @@
-//! The two operations of the 2017 article, and who runs them on what.
+//! The two operations of the 2017 article, and who runs them.
 //!
-//! A client acts for users of its own (those whose number, divided by the number of clients,
-//! leaves its own), one after the other in an order of its own, so that clients meet on the same
-//! issue only by chance. With more clients than users, some share a user. Each client alternates
-//! between the operations; every other client starts with the second, and the seed says which.
+//! Each client acts for users of its own (user number modulo clients), so that clients seldom meet
+//! on an issue. Clients alternate between the operations; every other one starts with the second.
 //!
-//! Issues do not run out: all of them stay open and assigned, they only move from assignee to
-//! author, and every other operation adds one. But a user's list may be short for a while, or
-//! all those of a client's users when many clients share few users. Then the list goes on with
-//! the next user, at last with anybody's, so that the operation always processes ten.
+//! Issues stay open and assigned, and every other operation adds one, so they do not run out. If a
+//! user has fewer than ten, the list goes on with the next user, at last with anybody's.
 
 use bakeoff_engines::{Error, Result, Session};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
 use super::people::{MEMBERS, ProjectMember, RedmineSize};
-use super::rows::{COMMENTS, description, notes, subject};
+use super::rows::{COMMENTS, draw_description, draw_notes, draw_subject};
 use super::saves::{ApplicationProcess, Draft, IssueChange, ListedIssue};
 use super::statements::LISTED;
 use crate::{OperationTally, TextSource, WorkloadClient, WorkloadRandom};
@@ -23,21 +19,19 @@ use crate::{OperationTally, TextSource, WorkloadClient, WorkloadRandom};
 pub(super) const CREATE_ISSUE: usize = 0;
 const PROCESS_ISSUES: usize = 1;
 
-/// A client.
-pub struct Person<'a> {
+pub struct RedmineClient<'a> {
     size: RedmineSize,
     text: &'a TextSource,
     application: ApplicationProcess<'a>,
     random: WorkloadRandom,
-    /// All users; the first `own` are those for whom it acts, in turn.
+    /// The first `own` are those for whom this client acts, in turn.
     users: Vec<i64>,
     own: usize,
     turn: usize,
     operation: usize,
 }
 
-impl<'a> Person<'a> {
-    /// Client `number` of so many, which begins with the operation `first` modulo two.
+impl<'a> RedmineClient<'a> {
     pub fn new(
         size: RedmineSize,
         text: &'a TextSource,
@@ -56,7 +50,6 @@ impl<'a> Person<'a> {
         Self { size, text, application, random, users, own, turn: 0, operation: first % 2 }
     }
 
-    /// What it sends its saves through.
     pub(super) fn application(&mut self) -> &mut ApplicationProcess<'a> {
         &mut self.application
     }
@@ -66,8 +59,7 @@ impl<'a> Person<'a> {
         self.users[self.turn % self.own]
     }
 
-    /// Runs an operation; the numbers of the issues that it created or changed.
-    pub(super) fn operate(
+    pub(super) fn run_on_issues(
         &mut self,
         operation: usize,
         session: &mut dyn Session,
@@ -80,33 +72,31 @@ impl<'a> Person<'a> {
         }
     }
 
-    /// Somebody creates an issue for another member of a project, and others comment on it; its
-    /// number.
+    /// Creates an issue for another member of a project; others comment on it.
     fn create_issue(
         &mut self,
         session: &mut dyn Session,
         tally: &mut OperationTally,
     ) -> Result<i64> {
         let user = self.next_user();
-        let author = self.size.membership(user, self.random.random_range(0..1 << 20));
+        let author = self.size.membership_at(user, self.random.random_range(0..1 << 20));
         let other = self.random.random_range(1..MEMBERS);
         let draft = Draft {
             author,
-            assignee: self.size.member(author.project, author.place + other).user,
-            subject: subject(self.text, &mut self.random),
-            description: description(self.text, &mut self.random),
+            assignee: self.size.member_at(author.project, author.place + other).user,
+            subject: draw_subject(self.text, &mut self.random),
+            description: draw_description(self.text, &mut self.random),
         };
-        let issue = self.application.create(session, tally, &draft)?;
+        let issue = self.application.create_issue(session, tally, &draft)?;
         for number in 0..COMMENTS {
-            let member = author.commentator(&self.size, number);
-            let notes = notes(self.text, &mut self.random);
-            self.application.comment(session, tally, issue, member, notes)?;
+            let member = author.choose_commentator(&self.size, number);
+            let notes = draw_notes(self.text, &mut self.random);
+            self.application.add_comment(session, tally, issue, member, notes)?;
         }
         Ok(issue)
     }
 
-    /// Somebody lists ten of his or her issues, starts each, and gives it back resolved; their
-    /// numbers.
+    /// Lists ten issues, starts each, and gives it back resolved.
     fn process_issues(
         &mut self,
         session: &mut dyn Session,
@@ -114,13 +104,12 @@ impl<'a> Person<'a> {
     ) -> Result<Vec<i64>> {
         let assigned = self.assigned_issues(session)?;
         for (issue, member) in assigned {
-            self.application.change(session, tally, issue, member, IssueChange::Start)?;
-            self.application.change(session, tally, issue, member, IssueChange::Resolve)?;
+            self.application.change_issue(session, tally, issue, member, IssueChange::Start)?;
+            self.application.change_issue(session, tally, issue, member, IssueChange::Resolve)?;
         }
         Ok(assigned.map(|(issue, _)| issue).into())
     }
 
-    /// Ten issues and to whom they are assigned: if possible the same user.
     fn assigned_issues(
         &mut self,
         session: &mut dyn Session,
@@ -134,7 +123,7 @@ impl<'a> Person<'a> {
                 _ => self.next_user(),
             };
             let before = count;
-            count = self.application.list(session, user, &mut list, before)?;
+            count = self.application.list_issues(session, user, &mut list, before)?;
             users[before..count].fill(user);
             if count == LISTED {
                 return Ok(std::array::from_fn(|at| {
@@ -143,26 +132,26 @@ impl<'a> Person<'a> {
                 }));
             }
         }
-        Err(Error::engine(format!(
+        Err(Error::from_engine(format!(
             "only {count} open issues are assigned to anybody, where {LISTED} are needed: \
              was the database loaded?"
         )))
     }
 }
 
-impl WorkloadClient for Person<'_> {
-    fn choose(&mut self) -> usize {
+impl WorkloadClient for RedmineClient<'_> {
+    fn choose_operation(&mut self) -> usize {
         let chosen = self.operation;
         self.operation = CREATE_ISSUE + PROCESS_ISSUES - chosen;
         chosen
     }
 
-    fn perform(
+    fn run_operation(
         &mut self,
         operation: usize,
         session: &mut dyn Session,
         tally: &mut OperationTally,
     ) -> Result<()> {
-        self.operate(operation, session, tally).map(drop)
+        self.run_on_issues(operation, session, tally).map(drop)
     }
 }

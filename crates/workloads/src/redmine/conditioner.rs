@@ -1,44 +1,40 @@
-//! The client that makes a database defer work without making it larger. It does what any client does,
-//! and a few operations later deletes what the operation added, as Redmine deletes an issue with all that
-//! belongs to it.
+//! Makes a database defer work without making it larger: works as any client, and deletes what an
+//! operation added a few operations later.
 
 use std::collections::VecDeque;
 
 use bakeoff_engines::{Result, Session};
 
-use super::client::{CREATE_ISSUE, Person};
+use super::client::{CREATE_ISSUE, RedmineClient};
 use crate::{OperationTally, WorkloadClient};
 
-/// What an operation added stays for so many operations of its kind: enough that it has left the pages
-/// that are being written, and little beside the smallest scale.
+/// How many operations later: the added rows have left the pages being written, and are few beside
+/// the smallest scale.
 const STAYS: usize = 5;
 
-/// A client that deletes what it added.
 pub struct RedmineConditioner<'a> {
-    person: Person<'a>,
-    /// The issues of each operation's last runs, the oldest run first.
+    person: RedmineClient<'a>,
     runs: [VecDeque<Vec<i64>>; 2],
 }
 
 impl<'a> RedmineConditioner<'a> {
-    /// A client that works as `person` does.
-    pub fn new(person: Person<'a>) -> Self {
+    pub fn new(person: RedmineClient<'a>) -> Self {
         Self { person, runs: Default::default() }
     }
 }
 
 impl WorkloadClient for RedmineConditioner<'_> {
-    fn choose(&mut self) -> usize {
-        self.person.choose()
+    fn choose_operation(&mut self) -> usize {
+        self.person.choose_operation()
     }
 
-    fn perform(
+    fn run_operation(
         &mut self,
         operation: usize,
         session: &mut dyn Session,
         tally: &mut OperationTally,
     ) -> Result<()> {
-        let issues = self.person.operate(operation, session, tally)?;
+        let issues = self.person.run_on_issues(operation, session, tally)?;
         let runs = &mut self.runs[operation];
         runs.push_back(issues);
         let oldest = if runs.len() > STAYS { runs.pop_front() } else { None };

@@ -1,5 +1,3 @@
-//! The rows of the small tables: people, rules and custom fields, much as a new Redmine is set up.
-
 use bakeoff_engines::Result;
 use bakeoff_engines::Value::{self, Int, Null, Text as Words};
 
@@ -8,7 +6,6 @@ use super::statements::FIELDS;
 use super::{BEGINNING, Put};
 use crate::{TextSource, WorkloadRandom};
 
-/// Statuses by number, from 1, and whether they are closed.
 pub const STATUSES: [(&str, bool); 6] = [
     ("New", false),
     ("In Progress", false),
@@ -21,7 +18,6 @@ pub const NEW: i64 = 1;
 pub const IN_PROGRESS: i64 = 2;
 pub const RESOLVED: i64 = 3;
 
-/// The number of the priority that is the default.
 pub const NORMAL: i64 = 2;
 
 const ENUMERATIONS: [(&str, &str, i64, bool); 9] = [
@@ -49,7 +45,6 @@ const MODULES: [&str; 10] = [
     "gantt",
 ];
 
-/// What a role may do, as Redmine stores it.
 const PERMISSIONS: &str = "---\n- :view_issues\n- :add_issues\n- :edit_issues\n- :copy_issues\n\
     - :manage_issue_relations\n- :manage_subtasks\n- :add_issue_notes\n- :edit_own_issue_notes\n\
     - :save_queries\n- :view_issue_watchers\n- :add_issue_watchers\n- :log_time\n\
@@ -57,24 +52,22 @@ const PERMISSIONS: &str = "---\n- :view_issues\n- :add_issues\n- :edit_issues\n-
     - :view_wiki_pages\n- :edit_wiki_pages\n- :view_messages\n- :add_messages\n\
     - :view_calendar\n- :view_gantt\n- :browse_repository\n- :view_changesets\n";
 
-/// The trackers of a project; they differ, so that the first by position does.
-pub fn trackers(project: i64) -> &'static [i64] {
+pub fn list_trackers(project: i64) -> &'static [i64] {
     const ALL: [i64; 3] = [1, 2, 3];
     &ALL[project as usize % 3..]
 }
 
-/// The fields of a project, or of a tracker. Any project and tracker have some in common, and no
-/// issue has a value in them: as in the trace, users leave them empty.
+/// Any project and tracker share some fields. No issue has a value in them: in the trace users
+/// leave them empty.
 fn custom_fields(owner: i64) -> impl Iterator<Item = i64> {
     (0..FIELDS as i64).map(move |number| 1 + owner % 2 + number)
 }
 
-fn flag(on: bool) -> Value<'static> {
+fn encode_flag(on: bool) -> Value<'static> {
     Int(i64::from(on))
 }
 
-/// Gives the rows of a small table; `false` when it is none of them.
-pub fn rows(
+pub fn write_rows(
     table: &str,
     size: &RedmineSize,
     text: &TextSource,
@@ -82,28 +75,29 @@ pub fn rows(
     row: Put<'_>,
 ) -> Result<bool> {
     match table {
-        "users" => users(size, row)?,
-        "projects" => projects(size, text, random, row)?,
+        "users" => write_users(size, row)?,
+        "projects" => write_projects(size, text, random, row)?,
         "enabled_modules" => enabled_modules(size, row)?,
-        "roles" => roles(row)?,
-        "members" => members(size, row)?,
+        "roles" => write_roles(row)?,
+        "members" => write_members(size, row)?,
         "member_roles" => member_roles(size, row)?,
         "trackers" => named_trackers(row)?,
-        "projects_trackers" => pairs(size.projects, |owner| trackers(owner).iter().copied(), row)?,
+        "projects_trackers" => {
+            write_pairs(size.projects, |owner| list_trackers(owner).iter().copied(), row)?
+        }
         "issue_statuses" => issue_statuses(row)?,
-        "enumerations" => enumerations(row)?,
-        "workflows" => workflows(row)?,
-        "custom_fields" => fields(row)?,
-        "custom_fields_projects" => pairs(size.projects, custom_fields, row)?,
-        "custom_fields_trackers" => pairs(3, custom_fields, row)?,
+        "enumerations" => write_enumerations(row)?,
+        "workflows" => write_workflows(row)?,
+        "custom_fields" => write_fields(row)?,
+        "custom_fields_projects" => write_pairs(size.projects, custom_fields, row)?,
+        "custom_fields_trackers" => write_pairs(3, custom_fields, row)?,
         "custom_values" => custom_values(size, row)?,
         _ => return Ok(false),
     }
     Ok(true)
 }
 
-/// Rows of a table that joins two others, in ascending order.
-fn pairs<I: Iterator<Item = i64>>(
+fn write_pairs<I: Iterator<Item = i64>>(
     owners: i64,
     owned: impl Fn(i64) -> I,
     row: Put<'_>,
@@ -111,16 +105,16 @@ fn pairs<I: Iterator<Item = i64>>(
     (1..=owners).try_for_each(|owner| owned(owner).try_for_each(|id| row(&[Int(owner), Int(id)])))
 }
 
-fn users(size: &RedmineSize, row: Put<'_>) -> Result<()> {
+fn write_users(size: &RedmineSize, row: Put<'_>) -> Result<()> {
     (1..=size.users).try_for_each(|id| {
         row(&[
             Int(id),
             Words(&format!("user{id}")),
-            // Forty hexadecimal digits, as a SHA-1 has; nobody logs in with them.
+            // As a SHA-1 looks; nobody logs in with it.
             Words(&format!("{:040x}", (id as u128).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060))),
             Words(&format!("First{id}")),
             Words(&format!("Last{id}")),
-            flag(id == 1),
+            encode_flag(id == 1),
             Int(1),
             Null,
             Words("en"),
@@ -137,7 +131,7 @@ fn users(size: &RedmineSize, row: Put<'_>) -> Result<()> {
     })
 }
 
-fn projects(
+fn write_projects(
     size: &RedmineSize,
     text: &TextSource,
     random: &mut WorkloadRandom,
@@ -171,7 +165,7 @@ fn enabled_modules(size: &RedmineSize, row: Put<'_>) -> Result<()> {
         .try_for_each(|(id, (project, module))| row(&[Int(id), Int(project), Words(module)]))
 }
 
-fn roles(row: Put<'_>) -> Result<()> {
+fn write_roles(row: Put<'_>) -> Result<()> {
     let roles = ["Non member", "Anonymous", "Manager", "Developer", "Reporter"];
     (1..).zip(roles).try_for_each(|(id, name)| {
         let built_in = id <= 2;
@@ -179,7 +173,7 @@ fn roles(row: Put<'_>) -> Result<()> {
             Int(id),
             Words(name),
             Int(id),
-            flag(!built_in),
+            encode_flag(!built_in),
             Int(if built_in { id } else { 0 }),
             Words(PERMISSIONS),
             Words("default"),
@@ -191,7 +185,7 @@ fn roles(row: Put<'_>) -> Result<()> {
     })
 }
 
-fn members(size: &RedmineSize, row: Put<'_>) -> Result<()> {
+fn write_members(size: &RedmineSize, row: Put<'_>) -> Result<()> {
     every_member(size).try_for_each(|(id, member)| {
         row(&[Int(id), Int(member.user), Int(member.project), Int(BEGINNING), Int(0)])
     })
@@ -204,7 +198,7 @@ fn member_roles(size: &RedmineSize, row: Put<'_>) -> Result<()> {
 
 fn every_member(size: &RedmineSize) -> impl Iterator<Item = (i64, super::people::ProjectMember)> {
     let places = (1..=size.projects).flat_map(|project| (0..MEMBERS).map(move |at| (project, at)));
-    (1..).zip(places.map(|(project, place)| size.member(project, place)))
+    (1..).zip(places.map(|(project, place)| size.member_at(project, place)))
 }
 
 fn named_trackers(row: Put<'_>) -> Result<()> {
@@ -215,17 +209,17 @@ fn named_trackers(row: Put<'_>) -> Result<()> {
 
 fn issue_statuses(row: Put<'_>) -> Result<()> {
     (1..).zip(STATUSES).try_for_each(|(id, (name, closed))| {
-        row(&[Int(id), Words(name), flag(closed), Int(id), Null])
+        row(&[Int(id), Words(name), encode_flag(closed), Int(id), Null])
     })
 }
 
-fn enumerations(row: Put<'_>) -> Result<()> {
+fn write_enumerations(row: Put<'_>) -> Result<()> {
     (1..).zip(ENUMERATIONS).try_for_each(|(id, (kind, name, position, default))| {
         row(&[
             Int(id),
             Words(name),
             Int(position),
-            flag(default),
+            encode_flag(default),
             Words(kind),
             Int(1),
             Null,
@@ -235,9 +229,9 @@ fn enumerations(row: Put<'_>) -> Result<()> {
     })
 }
 
-/// Who may move an issue from which status (0: not yet created) to which other, and two fields
-/// that a role must fill in or leave alone in each.
-fn workflows(row: Put<'_>) -> Result<()> {
+/// Who may move an issue between which statuses (0: not yet created), and two fields that a role
+/// must fill in or leave.
+fn write_workflows(row: Put<'_>) -> Result<()> {
     let mut id = 0;
     let mut put = |tracker, old, new, role, kind, field, rule| {
         id += 1;
@@ -259,7 +253,7 @@ fn workflows(row: Put<'_>) -> Result<()> {
     Ok(())
 }
 
-fn fields(row: Put<'_>) -> Result<()> {
+fn write_fields(row: Put<'_>) -> Result<()> {
     let issue = ["Customer", "Platform", "Reproducible", "Component"];
     let kinds = issue.map(|name| (name, "IssueCustomField"));
     let all = kinds.into_iter().chain([("Cost centre", "ProjectCustomField")]);
@@ -288,7 +282,6 @@ fn fields(row: Put<'_>) -> Result<()> {
     })
 }
 
-/// The cost centre of each project.
 fn custom_values(size: &RedmineSize, row: Put<'_>) -> Result<()> {
     (1..=size.projects).try_for_each(|project| {
         let value = format!("{}", 4000 + project % 97);

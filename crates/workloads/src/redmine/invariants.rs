@@ -1,27 +1,23 @@
-//! What issues are whatever clients did: each is a tree of its own, as the transaction that creates it
-//! leaves it, and no later one changes that.
+//! Each issue is a tree of its own, from its creation on.
 
-use bakeoff_engines::{Access, Database, Result, Rows, Schema, Session};
+use bakeoff_engines::{Database, Result, Schema};
 
-use crate::{DeclaredStatements, on};
+use crate::sender::read_values;
+use crate::{DeclaredStatements, on_table};
 
-/// The columns that are added up, in this order.
 const SUMS: [&str; 4] = ["id", "root_id", "lft", "rgt"];
 
-/// Declares what adds the columns up; their numbers.
-pub fn declare(schema: &Schema, statements: &mut DeclaredStatements) -> [usize; SUMS.len()] {
+pub fn declare_sums(schema: &Schema, statements: &mut DeclaredStatements) -> [usize; SUMS.len()] {
     SUMS.map(|name| {
-        statements.add(&format!("sum of issues’ {name}"), on(schema, "issues").key(0).sum(name))
+        statements.add(
+            &format!("sum of issues’ {name}"),
+            on_table(schema, "issues").read_by_key(0).sum(name),
+        )
     })
 }
 
-/// What is not as it must be.
-pub fn broken(database: &dyn Database, of: [usize; SUMS.len()]) -> Result<Vec<String>> {
-    let mut session = database.session()?;
-    session.begin(Access::Read)?;
-    let sums = sums(&mut *session, of);
-    session.rollback()?;
-    let [ids, roots, left, right] = sums?;
+pub fn find_broken(database: &dyn Database, of: [usize; SUMS.len()]) -> Result<Vec<String>> {
+    let [ids, roots, left, right] = read_values(database, of)?;
     let mut broken = Vec::new();
     if ids != roots {
         broken.push(format!(
@@ -35,13 +31,4 @@ pub fn broken(database: &dyn Database, of: [usize; SUMS.len()]) -> Result<Vec<St
         ));
     }
     Ok(broken)
-}
-
-fn sums(session: &mut dyn Session, of: [usize; SUMS.len()]) -> Result<[i64; 4]> {
-    let (mut sums, mut rows) = ([0; 4], Rows::new());
-    for (at, sum) in sums.iter_mut().enumerate() {
-        session.run(of[at], &[], &mut rows)?;
-        *sum = rows.int(0, 0).unwrap_or_default();
-    }
-    Ok(sums)
 }

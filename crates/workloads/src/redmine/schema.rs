@@ -1,21 +1,16 @@
-//! The tables of Redmine 5.0 that the operations touch, with every column and index. Dates and
-//! times are microseconds since 1970, decimal hours are minutes, booleans 0 and 1.
+//! The tables of Redmine 5.0 that the operations touch, with every column and index. Times are
+//! microseconds since 1970, hours are minutes, booleans 0 and 1.
 //!
-//! Tables that join two others have no number of their own in Redmine; here their two columns are
-//! their key, in the order in which they are asked for.
+//! Join tables have no id in Redmine; here their two columns are the key.
 
 use bakeoff_engines::Schema;
 use bakeoff_engines::schema::Table;
 use bakeoff_engines::schema::Type::{self, Int, MediumText};
 
-/// What Rails calls a string.
 const STRING: Type = Type::STRING;
 
-/// Numbers of columns that clients use: whole rows are read and inserted.
 pub mod columns {
-    /// Of every table that is numbered.
     pub const ID: usize = 0;
-    /// Of `issues`.
     pub mod issues {
         pub const TRACKER: usize = 1;
         pub const PROJECT: usize = 2;
@@ -32,28 +27,26 @@ pub mod columns {
         pub const DONE_RATIO: usize = 16;
         pub const IS_PRIVATE: usize = 22;
     }
-    /// Of `journals`.
     pub mod journals {
         pub const NOTES: usize = 4;
     }
-    /// Of `trackers`.
     pub mod trackers {
         pub const POSITION: usize = 3;
     }
 }
 
-/// All tables; those that others point at come first.
-pub fn schema() -> Schema {
-    let mut tables = vec![users()];
-    tables.extend(projects());
-    tables.extend(memberships());
-    tables.extend(rules());
-    tables.extend(fields());
-    tables.extend([issues(), journals(), journal_details(), watchers()]);
+/// Tables that others refer to come first.
+pub fn declare_schema() -> Schema {
+    let mut tables = vec![declare_users()];
+    tables.extend(declare_projects());
+    tables.extend(declare_memberships());
+    tables.extend(declare_rules());
+    tables.extend(declare_fields());
+    tables.extend([declare_issues(), declare_journals(), journal_details(), declare_watchers()]);
     Schema { tables }
 }
 
-fn users() -> Table {
+fn declare_users() -> Table {
     Table::new("users")
         .generated_key("id")
         .column("login", STRING)
@@ -78,7 +71,7 @@ fn users() -> Table {
         .index(&["type"])
 }
 
-fn projects() -> [Table; 2] {
+fn declare_projects() -> [Table; 2] {
     let projects = Table::new("projects")
         .generated_key("id")
         .column("name", STRING)
@@ -105,7 +98,7 @@ fn projects() -> [Table; 2] {
     [projects, enabled_modules]
 }
 
-fn memberships() -> [Table; 3] {
+fn declare_memberships() -> [Table; 3] {
     let roles = Table::new("roles")
         .generated_key("id")
         .column("name", STRING)
@@ -138,7 +131,7 @@ fn memberships() -> [Table; 3] {
     [roles, members, member_roles]
 }
 
-fn rules() -> [Table; 5] {
+fn declare_rules() -> [Table; 5] {
     let trackers = Table::new("trackers")
         .generated_key("id")
         .column("name", STRING)
@@ -190,7 +183,7 @@ fn rules() -> [Table; 5] {
     [trackers, projects_trackers, issue_statuses, enumerations, workflows]
 }
 
-fn fields() -> [Table; 4] {
+fn declare_fields() -> [Table; 4] {
     let custom_fields = Table::new("custom_fields")
         .generated_key("id")
         .column("type", STRING)
@@ -229,7 +222,7 @@ fn fields() -> [Table; 4] {
     [custom_fields, custom_fields_projects, custom_fields_trackers, custom_values]
 }
 
-fn issues() -> Table {
+fn declare_issues() -> Table {
     Table::new("issues")
         .generated_key("id")
         .column("tracker_id", Int)
@@ -268,7 +261,7 @@ fn issues() -> Table {
         .index(&["parent_id"])
 }
 
-fn journals() -> Table {
+fn declare_journals() -> Table {
     Table::new("journals")
         .generated_key("id")
         .column("journalized_id", Int)
@@ -296,7 +289,7 @@ fn journal_details() -> Table {
         .index(&["journal_id"])
 }
 
-fn watchers() -> Table {
+fn declare_watchers() -> Table {
     Table::new("watchers")
         .generated_key("id")
         .column("watchable_type", STRING)
@@ -313,7 +306,7 @@ mod tests {
 
     #[test]
     fn the_schema_is_valid_and_its_columns_are_where_clients_look() {
-        let schema = schema();
+        let schema = declare_schema();
         schema.validate().unwrap();
         let issues = schema.table("issues");
         assert_eq!(issues.columns.len(), 24);

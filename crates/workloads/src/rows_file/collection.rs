@@ -1,24 +1,24 @@
-//! The collections of text that a machine may have installed.
+//! Collections of text that a machine may have installed.
 
 use std::path::Path;
 
-/// Texts that a package brings, which rows come from by name.
+/// Texts in a Debian package, which `rows_from` names.
 #[derive(Debug)]
 pub struct Collection {
-    /// Its name in files and flags.
+    /// The name in files and flags.
     pub name: &'static str,
-    /// Where the package puts it.
+    /// Where the package installs it.
     pub path: &'static str,
-    /// Debian's package of it.
+    /// The Debian package.
     pub package: &'static str,
 }
 
-/// All of them; rows come from the first that is installed, unless an experiment says otherwise.
+/// The first that is installed is the default source of rows.
 pub static COLLECTIONS: [Collection; 1] =
     [Collection { name: "gcide", path: "/usr/share/dictd/gcide.dict.dz", package: "dict-gcide" }];
 
 impl Collection {
-    /// The one of that name.
+    /// The collection of that name.
     pub fn find(name: &str) -> Option<&'static Self> {
         COLLECTIONS.iter().find(|it| it.name == name)
     }
@@ -29,7 +29,7 @@ impl Collection {
     }
 
     /// The command that installs it.
-    pub fn install(&self) -> String {
+    pub fn install_command(&self) -> String {
         format!("apt-get install {}", self.package)
     }
 }

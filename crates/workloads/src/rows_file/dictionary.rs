@@ -1,7 +1,7 @@
-//! Rows out of a dictionary in dictd's format: an index of headwords, and a file of articles.
+//! Rows from a dictionary in dictd's format: an index of headwords, and a file of articles.
 //!
-//! An article of a dictionary is far shorter than a row of the tables that ask for one. A row is a headword
-//! and as many whole articles from there on as come nearest to the length that the row is to have.
+//! An article is shorter than a row. So a row is a headword and as many whole articles from there
+//! on as come nearest to the wanted length.
 
 use std::fs;
 use std::io::{self, BufReader, Read};
@@ -9,51 +9,43 @@ use std::path::{Path, PathBuf};
 
 use bakeoff_engines::Result;
 
-use super::records::{OmissionReason, Skipped};
-use crate::{RowsError, SourceError, articles, stream};
+use super::records::{OmissionCounts, OmissionReason};
+use crate::{RowsError, SourceError, articles, seed_stream};
 
-/// The endings of a dictionary's name; its index has the same name and `.index` instead.
 const ENDINGS: [&str; 2] = [".dict.dz", ".dict"];
-/// Headwords of what the dictionary says of itself begin with this.
 const ABOUT: &str = "00-";
-/// The longest article that is taken for one, in bytes.
+/// Longer articles are taken for a broken index.
 const LONGEST_ARTICLE: u64 = 1 << 20;
 
-/// The index of a dictionary, if a file's name says that it is one.
 pub fn index_of(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;
     let stem = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending))?;
     Some(path.with_file_name(format!("{stem}.index")))
 }
 
-/// Where an article is, and the first headword of it.
 struct DictionaryEntry {
     at: u64,
     length: u64,
     headword: String,
 }
 
-/// Gives a dictionary's rows in the order of its articles, until `take` answers that it wants no more, and
-/// says how many articles were skipped. The lengths of rows are the same wherever they are made.
-///
-/// # Errors
-/// An index that is none; articles that can't be read; whatever `take` returns.
-pub fn rows(
+/// Returns how many articles were skipped. Rows have the same lengths on every machine.
+pub fn read_rows(
     index: &Path,
     source: impl Read,
     take: &mut dyn FnMut(&str, &str) -> Result<bool>,
-) -> std::result::Result<Skipped, RowsError> {
-    let entries = entries(index)?;
+) -> std::result::Result<OmissionCounts, RowsError> {
+    let entries = read_entries(index)?;
     let mut source = BufReader::with_capacity(1 << 16, source);
-    let mut skipped = Skipped::default();
-    let mut lengths = stream(0, 0);
+    let mut skipped = OmissionCounts::default();
+    let mut lengths = seed_stream(0, 0);
     let (mut at, mut article) = (0, Vec::new());
     let mut row =
-        DictionaryRow { wanted: articles::length(&mut lengths), ..DictionaryRow::default() };
+        DictionaryRow { wanted: articles::draw_length(&mut lengths), ..DictionaryRow::default() };
     for (number, entry) in (1..).zip(&entries) {
         let DictionaryEntry { at: start, length, headword } = entry;
         if *start < at {
-            // It is a part of the one before.
+            // A part of the article before.
             continue;
         }
         let failed = |error: io::Error| {
@@ -69,8 +61,10 @@ pub fn rows(
         at = start + length;
         match std::str::from_utf8(&article) {
             _ if headword.starts_with(ABOUT) => {}
-            Err(_) => skipped.add(number, OmissionReason::NotUtf8),
-            Ok(text) if text.trim().is_empty() => skipped.add(number, OmissionReason::Empty),
+            Err(_) => skipped.add_skipped(number, OmissionReason::NotUtf8),
+            Ok(text) if text.trim().is_empty() => {
+                skipped.add_skipped(number, OmissionReason::Empty)
+            }
             Ok(text) if text.contains('\0') => {
                 let what = format!("a NUL byte in the article `{headword}`, which no text has");
                 return Err(SourceError::new(what).into());
@@ -80,9 +74,9 @@ pub fn rows(
                     if !take(&row.title, &row.text)? {
                         return Ok(skipped);
                     }
-                    row.begin(articles::length(&mut lengths));
+                    row.begin_row(articles::draw_length(&mut lengths));
                 }
-                row.add(headword, text);
+                row.add_article(headword, text);
             }
         }
     }
@@ -92,7 +86,6 @@ pub fn rows(
     Ok(skipped)
 }
 
-/// The row that is being made.
 #[derive(Default)]
 struct DictionaryRow {
     title: String,
@@ -101,18 +94,17 @@ struct DictionaryRow {
 }
 
 impl DictionaryRow {
-    /// Whether it is nearer to its length without the next article than with it.
     fn is_full(&self, next: &str) -> bool {
         !self.text.is_empty() && self.text.len() + next.len() / 2 > self.wanted
     }
 
-    fn begin(&mut self, wanted: usize) {
+    fn begin_row(&mut self, wanted: usize) {
         self.title.clear();
         self.text.clear();
         self.wanted = wanted;
     }
 
-    fn add(&mut self, headword: &str, article: &str) {
+    fn add_article(&mut self, headword: &str, article: &str) {
         if self.text.is_empty() {
             self.title.push_str(headword);
         }
@@ -120,8 +112,7 @@ impl DictionaryRow {
     }
 }
 
-/// The articles of an index in their order, each once.
-fn entries(index: &Path) -> std::result::Result<Vec<DictionaryEntry>, SourceError> {
+fn read_entries(index: &Path) -> std::result::Result<Vec<DictionaryEntry>, SourceError> {
     let bytes = fs::read(index).map_err(|error| {
         let what = format!("the index of the dictionary can't be read: {error}");
         SourceError::new(what).in_file(index)
@@ -131,29 +122,29 @@ fn entries(index: &Path) -> std::result::Result<Vec<DictionaryEntry>, SourceErro
         if line.is_empty() {
             continue;
         }
-        let entry = std::str::from_utf8(line).ok().and_then(entry).ok_or_else(|| {
+        let entry = std::str::from_utf8(line).ok().and_then(parse_entry).ok_or_else(|| {
             let what = "no headword, place and length, as the index of a dictionary has them";
             SourceError::new(what).at_line(number).in_file(index)
         })?;
         entries.push(entry);
     }
-    // Several headwords may lead to one article; the sort keeps the first of them.
+    // Several headwords may have one article; the sort keeps the first.
     entries.sort_by_key(|entry: &DictionaryEntry| (entry.at, entry.length));
     entries.dedup_by_key(|entry| (entry.at, entry.length));
     Ok(entries)
 }
 
-fn entry(line: &str) -> Option<DictionaryEntry> {
+fn parse_entry(line: &str) -> Option<DictionaryEntry> {
     let mut fields = line.split('\t');
     let (headword, at, length) = (fields.next()?, fields.next()?, fields.next()?);
-    let (at, length) = (number(at)?, number(length)?);
+    let (at, length) = (parse_number(at)?, parse_number(length)?);
     let is_one = !headword.is_empty() && headword.chars().count() <= super::records::LONGEST_TITLE;
     let fits = length <= LONGEST_ARTICLE && at.checked_add(length).is_some();
     (is_one && fits).then(|| DictionaryEntry { at, length, headword: headword.into() })
 }
 
-/// A number in dictd's base 64, most significant digit first.
-fn number(digits: &str) -> Option<u64> {
+/// dictd's base 64, most significant digit first.
+fn parse_number(digits: &str) -> Option<u64> {
     if digits.is_empty() || digits.len() > 8 {
         return None;
     }
@@ -176,8 +167,8 @@ mod tests {
 
     #[test]
     fn numbers_are_in_base_64() {
-        assert_eq!(["A", "Fz", "BQ+", "//"].map(number), [0, 371, 5182, 4095].map(Some));
-        assert_eq!(["", "a b", "AAAAAAAAA"].map(number), [None; 3]);
+        assert_eq!(["A", "Fz", "BQ+", "//"].map(parse_number), [0, 371, 5182, 4095].map(Some));
+        assert_eq!(["", "a b", "AAAAAAAAA"].map(parse_number), [None; 3]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Titles and texts out of lines: title TAB text, CSV as RFC 4180 has it, JSON Lines.
+//! Titles and texts from lines: title TAB text, CSV (RFC 4180), JSON Lines.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -8,25 +8,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::{RowsError, SourceError};
 
-/// The most characters of a title, and the most bytes of a text: what the columns take.
+/// Characters of a title, bytes of a text: what the columns take.
 pub const LONGEST_TITLE: usize = 512;
 pub const LONGEST_TEXT: usize = (1 << 24) - 1;
-/// The most bytes of a record that are held: quotes and escapes make it longer than its text.
+/// Bytes of a record; quotes and escapes make it longer than its text.
 const LONGEST_RECORD: usize = 64 << 20;
 
-/// How records are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// A title, a TAB and a text a line.
     Tabs,
-    /// Two columns, or those that a first line names `title` and `text`.
     Csv,
-    /// An object with `title` and `text` a line.
     JsonLines,
 }
 
 impl Format {
-    /// By the ending of a file's name, that of a packing left out.
+    /// By the ending, without that of a packing.
     pub fn from_path(path: &Path) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let packings = [".gz", ".zst"].iter();
@@ -39,20 +35,14 @@ impl Format {
     }
 }
 
-/// How many records are left out, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Skipped {
-    /// Without a title or a text.
+pub struct OmissionCounts {
     pub empty: u64,
-    /// A title or a text longer than its column.
     pub too_long: u64,
-    /// Not UTF-8.
     pub not_utf8: u64,
-    /// The first of them: its line, or its number among a dictionary's articles, and why.
     pub first: Option<(u64, OmissionReason)>,
 }
 
-/// Why a record is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OmissionReason {
     Empty,
@@ -70,9 +60,8 @@ impl OmissionReason {
     }
 }
 
-impl Skipped {
-    /// Counts one more, and notes where it is.
-    pub fn add(&mut self, line: u64, why: OmissionReason) {
+impl OmissionCounts {
+    pub fn add_skipped(&mut self, line: u64, why: OmissionReason) {
         self.first.get_or_insert((line, why));
         *match why {
             OmissionReason::Empty => &mut self.empty,
@@ -81,7 +70,7 @@ impl Skipped {
         } += 1;
     }
 
-    /// `, 3 lines skipped (1 empty, 2 not UTF-8)`; nothing where none are.
+    /// `, 3 lines skipped (1 empty, 2 not UTF-8)`; empty if none.
     pub fn in_words(&self, of: &str) -> String {
         let all = [
             (self.empty, OmissionReason::Empty),
@@ -99,23 +88,19 @@ impl Skipped {
     }
 }
 
-/// Gives the records of a source in their order, until `take` answers that it wants no more, and says what
-/// was skipped.
-///
-/// # Errors
-/// What can't be read, or is no text or no record, with its line; whatever `take` returns.
-pub fn records(
+/// Gives the records in order until `take` wants no more; returns what was skipped.
+pub fn read_records(
     source: impl Read,
     format: Format,
     take: &mut dyn FnMut(&str, &str) -> Result<bool>,
-) -> std::result::Result<Skipped, RowsError> {
+) -> std::result::Result<OmissionCounts, RowsError> {
     let mut lines = SourceLines::from_source(source);
     let mut columns = None;
-    let mut skipped = Skipped::default();
-    while lines.record(format == Format::Csv)? {
+    let mut skipped = OmissionCounts::default();
+    while lines.read_record(format == Format::Csv)? {
         let here = |what: String| SourceError::new(what).at_line(lines.first);
         if lines.too_long {
-            skipped.add(lines.first, OmissionReason::TooLong);
+            skipped.add_skipped(lines.first, OmissionReason::TooLong);
             continue;
         }
         let line = match std::str::from_utf8(&lines.held) {
@@ -125,28 +110,28 @@ pub fn records(
                 return Err(here(what.into()).into());
             }
             Err(_) => {
-                skipped.add(lines.first, OmissionReason::NotUtf8);
+                skipped.add_skipped(lines.first, OmissionReason::NotUtf8);
                 continue;
             }
         };
         let line = if lines.first == 1 { line.trim_start_matches('\u{feff}') } else { line };
         if line.trim().is_empty() {
-            skipped.add(lines.first, OmissionReason::Empty);
+            skipped.add_skipped(lines.first, OmissionReason::Empty);
             continue;
         }
         let article = match format {
-            Format::Tabs => tabs(line).map(Some),
-            Format::Csv => csv(line, &mut columns),
-            Format::JsonLines => json(line).map(Some),
+            Format::Tabs => parse_tabs(line).map(Some),
+            Format::Csv => parse_csv(line, &mut columns),
+            Format::JsonLines => parse_json(line).map(Some),
         };
         let Some((title, text)) = article.map_err(here)? else { continue };
         if title.contains('\0') || text.contains('\0') {
             return Err(here(NUL.into()).into());
         }
         if title.chars().count() > LONGEST_TITLE || text.len() > LONGEST_TEXT {
-            skipped.add(lines.first, OmissionReason::TooLong);
+            skipped.add_skipped(lines.first, OmissionReason::TooLong);
         } else if title.trim().is_empty() || text.trim().is_empty() {
-            skipped.add(lines.first, OmissionReason::Empty);
+            skipped.add_skipped(lines.first, OmissionReason::Empty);
         } else if !take(&title, &text)? {
             break;
         }
@@ -157,18 +142,12 @@ pub fn records(
 const NUL: &str =
     "a NUL byte, which no text has: the file is binary, or UTF-16; convert it with `iconv`";
 
-/// The lines of a source, with no more of one in memory than may be used.
 struct SourceLines<R> {
     source: BufReader<R>,
-    /// The record, without what ends it.
     held: Vec<u8>,
-    /// Whether there is more of it than is held.
     too_long: bool,
-    /// Whether the source ended before the line did.
     cut_off: bool,
-    /// The lines that were read.
     read: u64,
-    /// The line where the record began, from 1.
     first: u64,
 }
 
@@ -178,14 +157,14 @@ impl<R: Read> SourceLines<R> {
         Self { source, held: Vec::new(), too_long: false, cut_off: false, read: 0, first: 0 }
     }
 
-    /// Reads the next record: a line, or with quotes as many lines as its quotes need. `false` at the end.
-    fn record(&mut self, quotes: bool) -> std::result::Result<bool, SourceError> {
+    /// Reads a line, or with `quotes` as many lines as the quotes span. `false` at the end.
+    fn read_record(&mut self, quotes: bool) -> std::result::Result<bool, SourceError> {
         self.held.clear();
         self.too_long = false;
         self.first = self.read + 1;
         let mut open = false;
         loop {
-            let Some(odd) = self.line()? else {
+            let Some(odd) = self.read_line()? else {
                 if open {
                     let what = "a quote is opened here and not closed until the file ends";
                     return Err(SourceError::new(what).at_line(self.first));
@@ -196,7 +175,7 @@ impl<R: Read> SourceLines<R> {
             if !open {
                 break;
             }
-            self.hold(b"\n");
+            self.hold_bytes(b"\n");
         }
         if self.held.ends_with(b"\r") {
             self.held.pop();
@@ -204,8 +183,8 @@ impl<R: Read> SourceLines<R> {
         Ok(true)
     }
 
-    /// Adds a line to the record, and says whether its quotes are odd in number; `None` at the end.
-    fn line(&mut self) -> std::result::Result<Option<bool>, SourceError> {
+    /// Returns whether the line has an odd number of quotes; `None` at the end.
+    fn read_line(&mut self) -> std::result::Result<Option<bool>, SourceError> {
         let number = self.read + 1;
         let (mut quotes, mut any) = (0, false);
         loop {
@@ -236,7 +215,7 @@ impl<R: Read> SourceLines<R> {
         }
     }
 
-    fn hold(&mut self, bytes: &[u8]) {
+    fn hold_bytes(&mut self, bytes: &[u8]) {
         if self.held.len() + bytes.len() > LONGEST_RECORD {
             self.too_long = true;
         } else {
@@ -247,7 +226,7 @@ impl<R: Read> SourceLines<R> {
 
 type TitleAndText = (String, String);
 
-fn tabs(line: &str) -> std::result::Result<TitleAndText, String> {
+fn parse_tabs(line: &str) -> std::result::Result<TitleAndText, String> {
     let Some((title, text)) = line.split_once('\t') else {
         let what = "no TAB between a title and a text";
         return Err(match line.trim_start().starts_with(['{', '[']) {
@@ -260,7 +239,7 @@ fn tabs(line: &str) -> std::result::Result<TitleAndText, String> {
     Ok((title.into(), text.into()))
 }
 
-fn json(line: &str) -> std::result::Result<TitleAndText, String> {
+fn parse_json(line: &str) -> std::result::Result<TitleAndText, String> {
     #[derive(Deserialize)]
     struct Object {
         title: String,
@@ -268,7 +247,7 @@ fn json(line: &str) -> std::result::Result<TitleAndText, String> {
     }
     let wrong = |error: serde_json::Error| {
         let error = error.to_string();
-        // There is a single line as far as the parser knows.
+        // The parser counts one line only.
         let what = error.rsplit_once(" at line ").map_or(&*error, |(what, _)| what);
         format!("no JSON object with a `title` and a `text`, both strings: {what}")
     };
@@ -276,7 +255,6 @@ fn json(line: &str) -> std::result::Result<TitleAndText, String> {
     Ok((object.title, object.text))
 }
 
-/// Where the title and the text are among how many columns.
 #[derive(Clone, Copy)]
 struct ArticleColumns {
     title: usize,
@@ -284,12 +262,12 @@ struct ArticleColumns {
     of: usize,
 }
 
-/// A record's title and text; `None` of a first one that names the columns, which are noted.
-fn csv(
+/// `None` for a first record that names the columns.
+fn parse_csv(
     record: &str,
     columns: &mut Option<ArticleColumns>,
 ) -> std::result::Result<Option<TitleAndText>, String> {
-    let mut fields = fields(record)?;
+    let mut fields = split_fields(record)?;
     let Some(ArticleColumns { title, text, of }) = *columns else {
         let column = |name: &str| fields.iter().position(|field| field.eq_ignore_ascii_case(name));
         let of = fields.len();
@@ -304,7 +282,7 @@ fn csv(
             ));
         }
         *columns = Some(ArticleColumns { title: 0, text: 1, of });
-        return csv(record, columns);
+        return parse_csv(record, columns);
     };
     if fields.len() != of {
         return Err(format!("{} columns, where the first line has {of}", fields.len()));
@@ -312,8 +290,7 @@ fn csv(
     Ok(Some((std::mem::take(&mut fields[title]), std::mem::take(&mut fields[text]))))
 }
 
-/// The fields of a CSV record whose quotes are even in number.
-fn fields(record: &str) -> std::result::Result<Vec<String>, String> {
+fn split_fields(record: &str) -> std::result::Result<Vec<String>, String> {
     let mut fields = Vec::new();
     let mut rest = record;
     loop {

@@ -7,26 +7,22 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use super::records::OmissionReason;
 use super::*;
 
-type Read2 = std::result::Result<(Vec<(String, String)>, Skipped), String>;
+type Row = (String, String);
 
-fn read(source: impl Read, format: Format) -> Read2 {
+/// Titles and texts.
+type Titled = &'static [(&'static str, &'static str)];
+
+fn read(
+    source: impl Read,
+    format: Format,
+) -> std::result::Result<(Vec<Row>, OmissionCounts), String> {
     let mut all = Vec::new();
     let source = unpack(source).map_err(|error| error.to_string())?;
-    let skipped = records(source, format, &mut |title, text| {
+    let skipped = read_records(source, format, &mut |title, text| {
         all.push((title.to_owned(), text.to_owned()));
         Ok(true)
     });
     skipped.map(|skipped| (all, skipped)).map_err(|error| error.to_string())
-}
-
-fn articles(bytes: &[u8], format: Format) -> Vec<(String, String)> {
-    let (all, skipped) = read(bytes, format).expect("it is right");
-    assert_eq!(skipped, Skipped::default());
-    all
-}
-
-fn wrong(bytes: &[u8], format: Format) -> String {
-    read(bytes, format).expect_err("it is wrong")
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -35,59 +31,111 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory")
 }
 
-fn pairs<const N: usize>(all: [(&str, &str); N]) -> Vec<(String, String)> {
-    all.map(|(title, text)| (title.into(), text.into())).into()
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    compress_to_vec(bytes, CompressionLevel::Fastest)
+}
+
+/// The rows that a survey gives.
+fn rows_of(file: &RowsFile, count: u64, seed: u64) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut take = |title: &str, text: &str| {
+        rows.push((title.to_owned(), text.to_owned()));
+        Ok(())
+    };
+    file.give_rows(count, seed, &mut take).expect("there is text enough");
+    rows
 }
 
 const TWO: &[u8] = b"Ape\tAn ape.\nBee\tA bee,\ta small one.\n";
 
-fn two() -> Vec<(String, String)> {
-    pairs([("Ape", "An ape."), ("Bee", "A bee,\ta small one.")])
-}
+/// Files that are right, and what they hold.
+const RIGHT: &[(Format, &[u8], Titled)] = &[
+    (Format::Tabs, TWO, &[("Ape", "An ape."), ("Bee", "A bee,\ta small one.")]),
+    (
+        Format::Tabs,
+        b"\xef\xbb\xbfApe\tAn ape.\r\nBee\tA bee",
+        &[("Ape", "An ape."), ("Bee", "A bee")],
+    ),
+    (
+        Format::Csv,
+        b"Ape,\"An \"\"ape\"\",\nor two\"\r\nBee,A bee\r\n",
+        &[("Ape", "An \"ape\",\nor two"), ("Bee", "A bee")],
+    ),
+    (Format::Csv, b"id,Text,title\n1,An ape,Ape\n", &[("Ape", "An ape")]),
+    (
+        Format::JsonLines,
+        b"{\"title\": \"Ape\", \"id\": 1, \"text\": \"An\\nape\"}\n",
+        &[("Ape", "An\nape")],
+    ),
+];
 
 #[test]
-fn lines_are_read_plain_and_packed_in_several_pieces() {
-    let more = b"Cow\tA cow.";
-    let mut three = two();
-    three.extend(pairs([("Cow", "A cow.")]));
-    let plain = [TWO, more].concat();
-    assert_eq!(articles(&plain, Format::Tabs), three);
-    assert_eq!(articles(&[gzip(TWO), gzip(more)].concat(), Format::Tabs), three);
-    let zstd = |bytes: &[u8]| compress_to_vec(bytes, CompressionLevel::Fastest);
-    let skippable = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 7, 7, 7];
-    assert_eq!(articles(&[&zstd(TWO)[..], &skippable, &zstd(more)].concat(), Format::Tabs), three);
-    let windows = b"\xef\xbb\xbfApe\tAn ape.\r\nBee\tA bee,\ta small one.\r\n";
-    assert_eq!(articles(windows, Format::Tabs), two());
+fn rows_are_read_plain_and_packed_in_several_pieces() {
+    for (format, bytes, rows) in RIGHT {
+        let rows: Vec<Row> =
+            rows.iter().map(|(title, text)| ((*title).into(), (*text).into())).collect();
+        let (one, other) = bytes.split_at(bytes.len() / 2);
+        let skippable = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 7, 7, 7];
+        let packed = [
+            bytes.to_vec(),
+            [gzip(one), gzip(other)].concat(),
+            [&zstd(one)[..], &skippable, &zstd(other)].concat(),
+        ];
+        for bytes in packed {
+            assert_eq!(read(&bytes[..], *format), Ok((rows.clone(), OmissionCounts::default())));
+        }
+    }
 }
 
-#[test]
-fn csv_has_quotes_and_names() {
-    let plain = b"Ape,\"An \"\"ape\"\",\nor two\"\r\nBee,A bee\r\n";
-    let read = pairs([("Ape", "An \"ape\",\nor two"), ("Bee", "A bee")]);
-    assert_eq!(articles(plain, Format::Csv), read);
-    let named = b"id,Text,title\n1,An ape,Ape\n";
-    assert_eq!(articles(named, Format::Csv), pairs([("Ape", "An ape")]));
-    assert!(wrong(b"a,b\na,b,c\n", Format::Csv).starts_with("line 2: 3 columns"));
-    assert!(wrong(b"a,b,c\n", Format::Csv).starts_with("line 1: 3 columns"));
-    let open = wrong(b"a,b\nc,\"d\ne,f\ng,h\n", Format::Csv);
-    assert!(open.starts_with("line 2: a quote is opened here"), "{open}");
+/// Files that are wrong, and what is said of them.
+const WRONG: &[(Format, &[u8], &[&str])] = &[
+    (Format::Csv, b"a,b\na,b,c\n", &["line 2: 3 columns"]),
+    (Format::Csv, b"a,b,c\n", &["line 1: 3 columns"]),
+    (Format::Csv, b"a,b\nc,\"d\ne,f\ng,h\n", &["line 2: a quote is opened here"]),
     // The line after a record of two lines.
-    let junk = wrong(b"a,\"b\nc\"\nd,\"e\"f\n", Format::Csv);
-    assert!(junk.starts_with("line 3: something follows a closing quote"), "{junk}");
-    assert!(wrong(b"a,b\"c\"\n", Format::Csv).starts_with("line 1: a quote inside a field"));
-}
+    (Format::Csv, b"a,\"b\nc\"\nd,\"e\"f\n", &["line 3: something follows a closing quote"]),
+    (Format::Csv, b"a,b\"c\"\n", &["line 1: a quote inside a field"]),
+    (Format::JsonLines, b"{\"title\": \"Ape\"}\n", &["line 1: no JSON object", "`text`"]),
+    (Format::JsonLines, b"{\"title\": \"A\\u0000\", \"text\": \"b\"}\n", &["line 1: a NUL byte"]),
+    (Format::Tabs, b"Ape\tAn ape.\nB\0ee\tx\n", &["line 2: a NUL byte"]),
+    (
+        Format::Tabs,
+        b"Ape\tAn ape.\nBee\n",
+        &["line 2: no TAB", "a .csv or .jsonl file has an ending that says so"],
+    ),
+    (
+        Format::Tabs,
+        b"{\"title\": \"Ape\", \"text\": \"An ape.\"}\n",
+        &["JSON has a name that ends in .jsonl"],
+    ),
+    (Format::Tabs, b"[\n", &["JSON has a name that ends in .jsonl"]),
+    (
+        Format::Tabs,
+        b"Ape\tAn ape.\nBee\tcaf\xc3",
+        &["line 2: the file ends in the middle of a character"],
+    ),
+];
 
 #[test]
-fn json_lines_are_objects() {
-    let good = b"{\"title\": \"Ape\", \"id\": 1, \"text\": \"An\\nape\"}\n";
-    assert_eq!(articles(good, Format::JsonLines), pairs([("Ape", "An\nape")]));
-    let missing = wrong(b"{\"title\": \"Ape\"}\n", Format::JsonLines);
-    assert!(
-        missing.starts_with("line 1: no JSON object") && missing.contains("`text`"),
-        "{missing}"
-    );
-    let nul = wrong(b"{\"title\": \"A\\u0000\", \"text\": \"b\"}\n", Format::JsonLines);
-    assert!(nul.starts_with("line 1: a NUL byte"), "{nul}");
+fn what_is_wrong_is_told_with_its_line() {
+    for (format, bytes, parts) in WRONG {
+        let said = read(*bytes, *format).expect_err("it is wrong");
+        assert!(said.starts_with(parts[0]) || !parts[0].starts_with("line"), "{said}");
+        assert!(parts.iter().all(|part| said.contains(part)), "{parts:?}: {said}");
+    }
+    let many: String = (0..50_000).map(|n| format!("Title {n}\tText {}\n", n * 7919)).collect();
+    let (gzip, zstd) = (gzip(many.as_bytes()), zstd(many.as_bytes()));
+    let mut bad = gzip.clone();
+    let last = bad.len() - 6;
+    bad[last] ^= 1;
+    for (bytes, said) in [
+        (&gzip[..gzip.len() / 2], ["line ", "its gzip data are broken"]),
+        (&bad, ["", "its gzip data are broken"]),
+        (&zstd[..zstd.len() / 2], ["", "its zstd data are broken"]),
+    ] {
+        let broken = read(bytes, Format::Tabs).expect_err("it is broken");
+        assert!(said.iter().all(|part| broken.contains(part)), "{broken}");
+    }
 }
 
 #[test]
@@ -96,6 +144,7 @@ fn a_name_tells_the_format() {
     assert_eq!([of("a.tsv"), of("a"), of("a.csv.txt"), of("a.gz")], [Format::Tabs; 4]);
     assert_eq!([of("a.csv"), of("x/a.CSV.gz")], [Format::Csv; 2]);
     assert_eq!([of("a.jsonl"), of("a.jsonl.zst")], [Format::JsonLines; 2]);
+    assert_eq!(of("rows.ndjson"), Format::Tabs);
 }
 
 #[test]
@@ -110,13 +159,20 @@ fn what_is_no_row_is_counted_and_skipped() {
         let (all, skipped) = read(&one[..], Format::Tabs).expect("it is right");
         assert_eq!((all.len(), skipped.too_long), (usize::from(!too_long), u64::from(too_long)));
     }
+    // In the midst of the file that is a line that is not UTF-8; at its end it is an error.
+    bytes.extend(b"Bee\tcaf\xc3\nApe\tAn ape.\n");
     let (all, skipped) = read(&bytes[..], Format::Tabs).expect("it is right");
-    assert_eq!(all.len(), 3);
+    assert_eq!(all.len(), 4);
     assert_eq!(
         skipped,
-        Skipped { empty: 4, too_long: 1, not_utf8: 1, first: Some((3, OmissionReason::Empty)) }
+        OmissionCounts {
+            empty: 4,
+            too_long: 1,
+            not_utf8: 2,
+            first: Some((3, OmissionReason::Empty))
+        }
     );
-    assert_eq!(skipped.in_words("line"), ", 6 lines skipped (4 empty, 1 too long, 1 not UTF-8)");
+    assert_eq!(skipped.in_words("line"), ", 7 lines skipped (4 empty, 1 too long, 2 not UTF-8)");
 }
 
 #[test]
@@ -125,7 +181,7 @@ fn a_line_of_two_gigabytes_is_never_held() {
     let source = Cursor::new(b"Big\t").chain(line).chain(Cursor::new(b"\nApe\tAn ape.\n"));
     let before = peak_memory_kb();
     let (all, skipped) = read(source, Format::Tabs).expect("it is right");
-    assert_eq!((all, skipped.too_long), (pairs([("Ape", "An ape.")]), 1));
+    assert_eq!((all, skipped.too_long), (vec![("Ape".into(), "An ape.".into())], 1));
     assert!(peak_memory_kb() - before < 1 << 20, "a gigabyte was held");
 }
 
@@ -134,39 +190,6 @@ fn peak_memory_kb() -> u64 {
     let status = fs::read_to_string("/proc/self/status").expect("a process");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
     line.trim().trim_end_matches(" kB").parse().expect("a number")
-}
-
-#[test]
-fn what_is_no_text_has_a_place() {
-    let binary = wrong(b"Ape\tAn ape.\nB\0ee\tx\n", Format::Tabs);
-    assert!(binary.starts_with("line 2: a NUL byte"), "{binary}");
-    let no_tab = wrong(b"Ape\tAn ape.\nBee\n", Format::Tabs);
-    assert!(no_tab.starts_with("line 2: no TAB"), "{no_tab}");
-    assert!(no_tab.contains("a .csv or .jsonl file has an ending that says so"), "{no_tab}");
-    for json in [&b"{\"title\": \"Ape\", \"text\": \"An ape.\"}\n"[..], b"[\n"] {
-        let told = wrong(json, Format::from_path(Path::new("rows.ndjson")));
-        assert!(told.contains("JSON has a name that ends in .jsonl"), "{told}");
-    }
-    let cut = wrong(b"Ape\tAn ape.\nBee\tcaf\xc3", Format::Tabs);
-    assert!(cut.starts_with("line 2: the file ends in the middle of a character"), "{cut}");
-    // In the midst of the file that is a line that is not UTF-8.
-    let (all, skipped) = read(&b"Bee\tcaf\xc3\nApe\tAn ape.\n"[..], Format::Tabs).expect("right");
-    assert_eq!((all.len(), skipped.not_utf8), (1, 1));
-}
-
-#[test]
-fn broken_packings_are_told() {
-    let many: String = (0..50_000).map(|n| format!("Title {n}\tText {}\n", n * 7919)).collect();
-    let packed = gzip(many.as_bytes());
-    let short = wrong(&packed[..packed.len() / 2], Format::Tabs);
-    assert!(short.contains("line ") && short.contains("its gzip data are broken"), "{short}");
-    let mut bad = packed.clone();
-    let last = bad.len() - 6;
-    bad[last] ^= 1;
-    assert!(wrong(&bad, Format::Tabs).contains("its gzip data are broken"));
-    let zstd = compress_to_vec(many.as_bytes(), CompressionLevel::Fastest);
-    let short = wrong(&zstd[..zstd.len() / 2], Format::Tabs);
-    assert!(short.contains("its zstd data are broken"), "{short}");
 }
 
 fn file(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
@@ -186,7 +209,7 @@ fn a_survey_says_what_there_is() {
     let end =
         "2 rows, 1 line skipped (1 empty), 16 bytes each on average; small: the first 1 of them";
     assert!(told.ends_with(end), "{told}");
-    let few = |fewest: u64| survey.holds(3, fewest).expect_err("too few").to_string();
+    let few = |fewest: u64| survey.check_holds(3, fewest).expect_err("too few").to_string();
     let told = few(2);
     assert!(told.contains("it holds 2 rows") && told.contains("3 are needed"), "{told}");
     assert!(told.contains("; name a smaller scale, or a longer file"), "{told}");
@@ -213,7 +236,7 @@ fn a_file_that_changes_is_no_source() {
     let (_folder, path) = file(TWO);
     let survey = RowsFile::survey(&path).expect("it is right");
     let mut given = 0;
-    let changed = survey.each(2, 1, &mut |_, _| {
+    let changed = survey.give_rows(2, 1, &mut |_, _| {
         given += 1;
         if given == 1 {
             let mut file = fs::OpenOptions::new().append(true).open(&path).expect("the file");
@@ -223,7 +246,7 @@ fn a_file_that_changes_is_no_source() {
     });
     let told = changed.expect_err("it changed").to_string();
     assert!(told.contains("changed while it was read: it had 36 bytes, and has 40 now"), "{told}");
-    let told = survey.each(2, 1, &mut |_, _| Ok(())).expect_err("it changed").to_string();
+    let told = survey.give_rows(2, 1, &mut |_, _| Ok(())).expect_err("it changed").to_string();
     assert!(told.contains("changed after the run was planned"), "{told}");
     // Another file of the same size in its place.
     let (other, path) = file(TWO);
@@ -231,40 +254,27 @@ fn a_file_that_changes_is_no_source() {
     let anew = other.path().join("anew");
     fs::write(&anew, TWO.to_ascii_uppercase()).expect("a file");
     fs::rename(&anew, &path).expect("it is replaced");
-    let told = survey.each(2, 1, &mut |_, _| Ok(())).expect_err("it changed").to_string();
+    let told = survey.give_rows(2, 1, &mut |_, _| Ok(())).expect_err("it changed").to_string();
     assert!(told.contains("it was written anew, with 36 bytes as before"), "{told}");
-}
-
-#[test]
-fn as_many_rows_are_given_as_are_asked_for() {
-    let (_folder, path) = file(TWO);
-    let survey = RowsFile::survey(&path).expect("it is right");
-    let mut titles = Vec::new();
-    let mut take = |title: &str, _: &str| {
-        titles.push(title.to_owned());
-        Ok(())
-    };
-    survey.each(1, 1, &mut take).expect("it is right");
-    assert_eq!(titles, ["Ape"]);
 }
 
 #[test]
 fn a_file_that_has_to_be_whole_names_the_first_line_that_is_no_row() {
     let (_folder, path) = file(b"Ape\tAn ape.\nB\xff\tx\n\nBee\tA bee.\n");
     let survey = RowsFile::survey(&path).expect("it is right");
-    let told = survey.whole().expect_err("two lines are none").to_string();
+    let told = survey.check_whole().expect_err("two lines are none").to_string();
     assert!(told.contains("rows.tsv, line 2: it is not UTF-8"), "{told}");
     assert!(told.contains("2 lines skipped (1 empty, 1 not UTF-8)"), "{told}");
     let (_folder, path) = file(TWO);
-    assert_eq!(RowsFile::survey(&path).expect("it is right").whole(), Ok(()));
+    assert_eq!(RowsFile::survey(&path).expect("it is right").check_whole(), Ok(()));
 }
 
 /// Rows of made-up text, as a user's file may have them.
 fn made_up(rows: usize) -> String {
-    let text = crate::TextSource::generated(1);
-    let mut random = stream(1, 0);
+    let text = crate::TextSource::generate(1);
+    let mut random = seed_stream(1, 0);
     let row = |number| {
-        let length = crate::articles::length(&mut random);
+        let length = crate::articles::draw_length(&mut random);
         format!("Title {number}\t{}\n", text.cut(&mut random, length).replace('\n', " "))
     };
     (0..rows).map(row).collect()
@@ -275,16 +285,8 @@ fn a_file_with_too_few_rows_is_followed_by_others_of_its_words() {
     let own = made_up(600);
     let (_folder, path) = file(own.as_bytes());
     let survey = RowsFile::survey(&path).expect("it is right");
-    assert_eq!([survey.generates(600), survey.generates(2000)], [0, 1400]);
-    let rows = |seed| {
-        let mut rows = Vec::new();
-        let mut take = |title: &str, text: &str| {
-            rows.push((title.to_owned(), text.to_owned()));
-            Ok(())
-        };
-        survey.each(2000, seed, &mut take).expect("there is text enough");
-        rows
-    };
+    assert_eq!([survey.count_generated(600), survey.count_generated(2000)], [0, 1400]);
+    let rows = |seed| rows_of(&survey, 2000, seed);
     let once = rows(1);
     let lines: Vec<String> =
         once[..600].iter().map(|(title, text)| format!("{title}\t{text}\n")).collect();
@@ -300,6 +302,7 @@ fn a_file_with_too_few_rows_is_followed_by_others_of_its_words() {
     assert_eq!(once, rows(1), "a seed gives the same");
     let other = rows(2);
     assert_eq!(once[..600], other[..600]);
+    assert_eq!(rows_of(&survey, 7, 1), once[..7]);
     let same = (600..2000).filter(|row| once[*row] == other[*row]).count();
     assert!(same < 20, "{same} rows are the same with another seed");
     let told = survey.describe(&[("small", 10), ("large", 2000)]);
@@ -331,28 +334,22 @@ fn the_last_of_many_rounds_compresses_like_the_file() {
 }
 
 /// Rows of the dictionary, where it is installed.
-fn of_gcide() -> Option<Vec<(String, String)>> {
+fn of_gcide() -> Option<Vec<Row>> {
     let gcide = &COLLECTIONS[0];
-    let there = gcide.is_installed().then_some(()).ok_or_else(|| gcide.install());
+    let there = gcide.is_installed().then_some(()).ok_or_else(|| gcide.install_command());
     bakeoff_testkit::needs(there)?;
     let file = RowsFile::survey(Path::new(gcide.path)).expect("a dictionary");
-    let mut rows = Vec::new();
-    let mut take = |title: &str, text: &str| {
-        rows.push((title.to_owned(), text.to_owned()));
-        Ok(())
-    };
-    file.each(2500, 1, &mut take).expect("it holds more");
-    Some(rows)
+    Some(rows_of(&file, 2500, 1))
 }
 
 /// Holds the ratios of rows and of rows generated from them, the last of so many rounds, against each other, in
 /// pieces as engines compress them and in those of their largest windows.
-fn compresses_alike(rows: Vec<(String, String)>, rounds: u64) {
+fn compresses_alike(rows: Vec<Row>, rounds: u64) {
     let bytes = rows.iter().map(|(title, text)| title.len() + text.len()).sum::<usize>();
     let mut sample = TextSample::new(bytes as u64);
-    rows.iter().for_each(|(title, text)| sample.add(title, text));
+    rows.iter().for_each(|(title, text)| sample.add_row(title, text));
     let own: String = rows.into_iter().map(|(_, text)| text).collect();
-    let count = sample.rows();
+    let count = sample.count_rows();
     let (mut made, mut given) = (String::new(), 0);
     let mut take = |_: &str, text: &str| {
         given += 1;
@@ -361,11 +358,12 @@ fn compresses_alike(rows: Vec<(String, String)>, rounds: u64) {
         }
         Ok(())
     };
-    sample.each(count * rounds, &mut stream(1, 0), &mut take).expect("there is text enough");
+    sample
+        .give_rows(count * rounds, &mut seed_stream(1, 0), &mut take)
+        .expect("there is text enough");
     let length = made.len() as f64 / own.len() as f64;
     assert!((0.98..=1.01).contains(&length), "{length} as long");
     assert_ne!(own, made);
-    let zstd = |bytes: &[u8]| compress_to_vec(bytes, CompressionLevel::Fastest);
     let packings: [(&str, Pack<'_>); 2] = [("gzip", &gzip), ("zstd", &zstd)];
     for (name, pack) in packings {
         for piece in [1 << 16, 1 << 20] {
@@ -384,13 +382,16 @@ fn compresses_alike(rows: Vec<(String, String)>, rounds: u64) {
 #[test]
 fn words_that_are_too_few_are_told() {
     let mut sample = TextSample::new(1000);
-    sample.add("Ape", "ape");
+    sample.add_row("Ape", "ape");
     let mut given = 0;
     let mut take = |_: &str, _: &str| {
         given += 1;
         Ok(())
     };
-    let told = sample.each(1000, &mut stream(1, 0), &mut take).expect_err("one word").to_string();
+    let told = sample
+        .give_rows(1000, &mut seed_stream(1, 0), &mut take)
+        .expect_err("one word")
+        .to_string();
     assert!(told.contains("words are too few"), "{told}");
     assert!(given < 1000);
 }
@@ -399,8 +400,8 @@ fn words_that_are_too_few_are_told() {
 fn a_long_file_is_sampled_evenly() {
     let mut sample = TextSample::new(400_000_000);
     let text = "x".repeat(1000);
-    (0..10_000).for_each(|number| sample.add(&number.to_string(), &text));
-    assert_eq!(sample.rows(), 1000);
+    (0..10_000).for_each(|number| sample.add_row(&number.to_string(), &text));
+    assert_eq!(sample.count_rows(), 1000);
 }
 
 /// Writes a dictionary of these headwords and articles; one that begins with `=` leads to the article before.
@@ -435,23 +436,18 @@ fn a_dictionary_gives_whole_articles() {
     entries.extend(std::iter::repeat_n(("Cow", short.as_bytes()), 300));
     let (folder, path) = dictionary(&entries);
     let file = RowsFile::survey(&path).expect("a dictionary");
-    let mut rows = Vec::new();
-    let mut take = |title: &str, text: &str| {
-        rows.push((title.to_owned(), text.to_owned()));
-        Ok(())
-    };
-    file.each(file.rows, 1, &mut take).expect("as it was");
+    let rows = rows_of(&file, file.rows, 1);
     let all: String = rows.iter().map(|(_, text)| &**text).collect();
     assert_eq!(all, long.clone() + &short.repeat(300), "each article once, in order");
     assert_eq!(rows[0].0, "Bee");
-    let whole = |(title, text): &(String, String)| title == "Cow" && text.len() % short.len() == 0;
+    let whole = |(title, text): &Row| title == "Cow" && text.len() % short.len() == 0;
     assert!(rows[1..].iter().all(whole), "articles are not cut");
     let lengths: std::collections::HashSet<usize> = rows.iter().map(|it| it.1.len()).collect();
     assert!(rows.len() > 5 && lengths.len() > 4, "{lengths:?}");
     let told = file.describe(&[]);
     let skipped = "rows of whole articles, 2 articles skipped (1 empty, 1 not UTF-8)";
     assert!(told.contains(skipped), "{told}");
-    let told = file.whole().expect_err("two articles are none").to_string();
+    let told = file.check_whole().expect_err("two articles are none").to_string();
     assert!(told.contains("its article 3 is not UTF-8, and no article may be skipped"), "{told}");
 
     // Its index is a part of it.
@@ -459,7 +455,7 @@ fn a_dictionary_gives_whole_articles() {
     let mut longer = fs::read(&index).expect("the index");
     longer.extend(b"Dog\tB\tC\n");
     fs::write(&index, longer).expect("the index");
-    let told = file.each(1, 1, &mut |_, _| Ok(())).expect_err("it changed").to_string();
+    let told = file.give_rows(1, 1, &mut |_, _| Ok(())).expect_err("it changed").to_string();
     assert!(told.contains("it.index") && told.contains("changed after"), "{told}");
     assert_ne!(RowsFile::survey(&path).expect("right").fingerprint(), file.fingerprint());
 

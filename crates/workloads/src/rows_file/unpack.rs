@@ -1,4 +1,4 @@
-//! What a packed file holds, as a stream: gzip and zstd are told by their first bytes.
+//! Unpacks gzip and zstd, recognised by their first bytes.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
@@ -9,7 +9,6 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
-/// The content of a source, unpacked where it is packed.
 pub fn unpack<'a>(mut source: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
     let mut head = Vec::new();
     source.by_ref().take(4).read_to_end(&mut head)?;
@@ -22,7 +21,6 @@ pub fn unpack<'a>(mut source: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> 
     })
 }
 
-/// Says of errors which packing is broken.
 struct Packed<R> {
     inner: R,
     name: &'static str,
@@ -40,11 +38,9 @@ impl<R: Read> Read for Packed<R> {
     }
 }
 
-/// The frames of a zstd file, one after the other.
 struct Frames<R> {
     source: R,
     decoder: FrameDecoder,
-    /// Whether it is inside a frame.
     inside: bool,
 }
 
@@ -53,8 +49,7 @@ impl<R: BufRead> Frames<R> {
         Self { source, decoder: FrameDecoder::new(), inside: false }
     }
 
-    /// Begins a frame, or passes by one that holds no data.
-    fn begin(&mut self) -> io::Result<()> {
+    fn begin_frame(&mut self) -> io::Result<()> {
         match self.decoder.reset(&mut self.source) {
             Ok(()) => self.inside = true,
             Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
@@ -68,8 +63,7 @@ impl<R: BufRead> Frames<R> {
         Ok(())
     }
 
-    /// Ends a frame whose bytes were all given.
-    fn end(&mut self) -> io::Result<()> {
+    fn end_frame(&mut self) -> io::Result<()> {
         self.inside = false;
         let said = self.decoder.get_checksum_from_data();
         if said.is_some() && said != self.decoder.get_calculated_checksum() {
@@ -89,7 +83,7 @@ impl<R: BufRead> Read for Frames<R> {
                 if self.source.fill_buf()?.is_empty() {
                     return Ok(0);
                 }
-                self.begin()?;
+                self.begin_frame()?;
                 continue;
             }
             while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
@@ -97,7 +91,7 @@ impl<R: BufRead> Read for Frames<R> {
                 self.decoder.decode_blocks(&mut self.source, one).map_err(io::Error::other)?;
             }
             match self.decoder.read(buffer)? {
-                0 => self.end()?,
+                0 => self.end_frame()?,
                 count => return Ok(count),
             }
         }

@@ -1,7 +1,7 @@
-//! Who comes to the page.
+//! The visitors of the page.
 //!
-//! Half of those who come are new and get a session. The others have a cookie: of a session that this
-//! client has made, or of one that was there before, where there are any.
+//! Half of the visitors are new and get a session. The others have a cookie: of a session of this
+//! client, or of one that was loaded.
 
 use std::collections::VecDeque;
 
@@ -10,40 +10,29 @@ use rand::RngExt;
 use super::sessions::{Sessions, write_uuid};
 use crate::WorkloadRandom;
 
-/// How many of its own sessions a client remembers: the latest.
+/// Of its own sessions, a client remembers the latest.
 const REMEMBERED: usize = 256;
 
-/// Who comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuestKind {
-    /// Somebody without a session, who gets one of these bits.
     New(u128),
-    /// Somebody whose cookie has the name of a session that is there.
     Known,
-    /// Somebody whose cookie has a name that nobody knows.
     Unknown,
 }
 
-/// Those who come to one client.
 #[derive(Clone, Debug)]
-pub struct Guests {
-    /// The sessions that were there before.
+pub struct GuestPool {
     there: Sessions,
-    /// Whether a session is kept of somebody who is new.
     keeps: bool,
-    /// How many more may come who are new; `None` without a limit.
     newcomers: Option<u64>,
-    /// The sessions that were made for them.
     own: VecDeque<u128>,
 }
 
-impl Guests {
-    /// Nobody has come yet; at most so many of them will be new.
+impl GuestPool {
     pub fn new(there: Sessions, keeps: bool, newcomers: Option<u64>) -> Self {
         Self { there, keeps, newcomers, own: VecDeque::new() }
     }
 
-    /// Draws who comes next, and puts the name of the session into `uuid`.
     pub fn next(&mut self, random: &mut WorkloadRandom, uuid: &mut String) -> GuestKind {
         let there = self.there;
         let has_any = there.count > 0 || !self.own.is_empty();
@@ -57,7 +46,7 @@ impl Guests {
         match (loaded, self.own.len()) {
             (true, _) => {
                 let number = random.random_range(0..there.count);
-                there.uuid(number, uuid);
+                there.write_session_uuid(number, uuid);
                 GuestKind::Known
             }
             (false, 0) => {
@@ -72,8 +61,7 @@ impl Guests {
         }
     }
 
-    /// Somebody who was new has a session of these bits now.
-    pub fn came(&mut self, bits: u128) {
+    pub fn remember_session(&mut self, bits: u128) {
         self.newcomers = self.newcomers.map(|left| left.saturating_sub(1));
         if self.own.len() == REMEMBERED {
             self.own.pop_front();

@@ -1,13 +1,10 @@
-//! The page: the visitor's session and the best nine. It is written, and read again by who asked for it.
-
 use std::fmt::{Display, Write};
 
 use bakeoff_engines::{Error, Result, Rows, Value};
 
 use super::tables::{BEST, ID, NAME, RATING};
 
-/// The best nine of a page that is made of constants.
-pub fn constants() -> Rows {
+pub fn make_constants() -> Rows {
     let mut rows = Rows::new();
     rows.reset(RATING + 1);
     for place in 0..BEST as i64 {
@@ -18,14 +15,11 @@ pub fn constants() -> Rows {
     rows
 }
 
-/// What a page says of its visitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageVisitor<'a> {
-    /// There is a session of that name.
     Known(&'a str),
-    /// A session of that name was made.
     New(&'a str),
-    /// Nobody knows, or nobody has looked.
+    /// Unknown, or not yet looked at.
     Unknown,
 }
 
@@ -39,73 +33,63 @@ impl Display for PageVisitor<'_> {
     }
 }
 
-/// How it says so.
 const KNOWN: &str = "Session ";
 const NEW: &str = "New session ";
 const UNKNOWN: &str = "No session";
 
-/// Writes a page in place of the last one.
-///
-/// # Errors
-/// The entries are not nine, or not in the order of their ratings.
-pub fn write(visitor: PageVisitor<'_>, best: &Rows, page: &mut String) -> Result<()> {
+pub fn write_page(visitor: PageVisitor<'_>, best: &Rows, page: &mut String) -> Result<()> {
     page.clear();
     page.push_str(
         "<meta charset=\"utf-8\"><title>The best nine</title>\n<h1>The best nine</h1>\n<ol>\n",
     );
     let mut least = i64::MAX;
     for row in 0..best.len() {
-        let (Some(id), Some(rating)) = (best.int(row, ID), best.int(row, RATING)) else {
-            return Err(Error::engine("an entry without a number"));
+        let (Some(id), Some(rating)) = (best.get_int(row, ID), best.get_int(row, RATING)) else {
+            return Err(Error::from_engine("an entry without a number"));
         };
         if rating > least {
-            return Err(Error::engine(format!(
+            return Err(Error::from_engine(format!(
                 "an entry with {rating} votes comes after one with {least}"
             )));
         }
         least = rating;
         let Value::Text(name) = best.get(row, NAME) else {
-            return Err(Error::engine("an entry without a name"));
+            return Err(Error::from_engine("an entry without a name"));
         };
         write!(page, "<li value=\"{id}\"><b>").expect("a text takes all");
-        escape(name, page);
+        escape_markup(name, page);
         writeln!(page, "</b> <i>{rating}</i></li>").expect("a text takes all");
     }
     if best.len() != BEST {
-        return Err(Error::engine(format!("a page has {} entries instead of nine", best.len())));
+        return Err(Error::from_engine(format!(
+            "a page has {} entries instead of nine",
+            best.len()
+        )));
     }
     writeln!(page, "</ol>\n<p>{visitor}</p>").expect("a text takes all");
     Ok(())
 }
 
-/// Adds to a page what a vote has come to.
 pub fn add_vote(entry: i64, rating: i64, page: &mut String) {
     writeln!(page, "<p>Vote {entry} {rating}</p>").expect("a text takes all");
 }
 
-/// A page as who asked for it reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VotePage<'a> {
-    /// The entries that it shows, and the rating of each.
     pub best: Vec<(i64, i64)>,
-    /// What it says of its visitor.
     pub visitor: PageVisitor<'a>,
-    /// The entry that was voted for, and the rating that it then had.
+    /// The entry, and its rating after the vote.
     pub vote: Option<(i64, i64)>,
 }
 
-/// Reads a page.
-///
-/// # Errors
-/// Why it is none: in a sentence.
-pub fn read(page: &[u8]) -> std::result::Result<VotePage<'_>, String> {
+pub fn read_page(page: &[u8]) -> std::result::Result<VotePage<'_>, String> {
     let page = std::str::from_utf8(page).map_err(|_| "the page is no text".to_owned())?;
     let (mut best, mut visitor, mut vote) = (Vec::with_capacity(BEST), None, None);
     for line in page.lines() {
         if let Some(entry) = line.strip_prefix("<li value=\"") {
             let read = entry_of(entry);
             best.push(read.ok_or_else(|| format!("the page has an entry that is none: {line}"))?);
-        } else if let Some(said) = paragraph(line) {
+        } else if let Some(said) = strip_paragraph(line) {
             match said.strip_prefix("Vote ") {
                 Some(numbers) => {
                     let read = numbers.split_once(' ').and_then(numbers_of);
@@ -126,12 +110,10 @@ pub fn read(page: &[u8]) -> std::result::Result<VotePage<'_>, String> {
     Ok(VotePage { best, visitor, vote })
 }
 
-/// What a paragraph says.
-fn paragraph(line: &str) -> Option<&str> {
+fn strip_paragraph(line: &str) -> Option<&str> {
     line.strip_prefix("<p>")?.strip_suffix("</p>")
 }
 
-/// The number and the rating of an entry, from what follows the beginning of its line.
 fn entry_of(rest: &str) -> Option<(i64, i64)> {
     let (id, rest) = rest.split_once('"')?;
     let (_, rating) = rest.rsplit_once("<i>")?;
@@ -148,8 +130,7 @@ fn visitor_of(said: &str) -> Option<PageVisitor<'_>> {
     known.or(new).or((said == UNKNOWN).then_some(PageVisitor::Unknown))
 }
 
-/// Writes a text so that none of it is taken for markup.
-fn escape(text: &str, page: &mut String) {
+fn escape_markup(text: &str, page: &mut String) {
     for character in text.chars() {
         match character {
             '<' => page.push_str("&lt;"),
@@ -177,38 +158,41 @@ mod tests {
     #[test]
     fn a_page_has_nine_entries_by_their_ratings_or_is_none() {
         let mut page = String::new();
-        write(PageVisitor::Known("abc"), &best(&[9, 8, 8, 7, 6, 5, 4, 3, 2]), &mut page).unwrap();
+        write_page(PageVisitor::Known("abc"), &best(&[9, 8, 8, 7, 6, 5, 4, 3, 2]), &mut page)
+            .unwrap();
         assert_eq!(page.matches("<li value=\"7\"><b>fish &amp; chips &lt;3</b> <i>").count(), 9);
         assert!(page.ends_with("<p>Session abc</p>\n"), "{page}");
         let mut wrong = |ratings: &[i64]| {
-            write(PageVisitor::Known("abc"), &best(ratings), &mut page).unwrap_err().to_string()
+            write_page(PageVisitor::Known("abc"), &best(ratings), &mut page)
+                .unwrap_err()
+                .to_string()
         };
         assert_eq!(
             wrong(&[9, 8, 7, 7, 8, 5, 4, 3, 2]),
             "an entry with 8 votes comes after one with 7"
         );
         assert_eq!(wrong(&[9, 8]), "a page has 2 entries instead of nine");
-        write(PageVisitor::Known("abc"), &constants(), &mut page).unwrap();
+        write_page(PageVisitor::Known("abc"), &make_constants(), &mut page).unwrap();
     }
 
     #[test]
     fn a_page_is_read_as_it_was_written() {
         let mut page = String::new();
         for visitor in [PageVisitor::Known("abc"), PageVisitor::New("abc"), PageVisitor::Unknown] {
-            write(visitor, &best(&[9, 8, 8, 7, 6, 5, 4, 3, 2]), &mut page).unwrap();
+            write_page(visitor, &best(&[9, 8, 8, 7, 6, 5, 4, 3, 2]), &mut page).unwrap();
             let ratings = [9, 8, 8, 7, 6, 5, 4, 3, 2].map(|rating| (7, rating));
             let wanted = VotePage { best: ratings.into(), visitor, vote: None };
-            assert_eq!(read(page.as_bytes()), Ok(wanted.clone()));
+            assert_eq!(read_page(page.as_bytes()), Ok(wanted.clone()));
             add_vote(7, 10, &mut page);
             let voted = VotePage { vote: Some((7, 10)), ..wanted };
-            assert_eq!(read(page.as_bytes()), Ok(voted));
+            assert_eq!(read_page(page.as_bytes()), Ok(voted));
         }
     }
 
     #[test]
     fn what_is_no_page_is_told_apart() {
         let mut page = String::new();
-        write(PageVisitor::Unknown, &best(&[9, 8, 8, 7, 6, 5, 4, 3, 2]), &mut page).unwrap();
+        write_page(PageVisitor::Unknown, &best(&[9, 8, 8, 7, 6, 5, 4, 3, 2]), &mut page).unwrap();
         for (from, to, why) in [
             ("<i>2</i>", "<i>4</i>", "an entry with 4 votes comes after one with 3"),
             ("<li value=\"7\"><b>fish &amp; chips &lt;3</b> <i>9</i></li>\n", "", "8 entries"),
@@ -218,7 +202,7 @@ mod tests {
         ] {
             let wrong = page.replacen(from, to, 1);
             assert_ne!(wrong, page, "{from}");
-            let error = read(wrong.as_bytes()).unwrap_err();
+            let error = read_page(wrong.as_bytes()).unwrap_err();
             assert!(error.contains(why), "{error}");
         }
     }

@@ -1,28 +1,22 @@
-//! Sessions: their names, and the rows of those that are there before anybody comes.
-
 use std::fmt::Write;
 
 use bakeoff_engines::Result;
 use rand::RngExt;
 
-use crate::{Take, WorkloadRandom, stream};
+use crate::{Take, WorkloadRandom, seed_stream};
 
-/// A second, in microseconds.
 const SECOND: i64 = 1_000_000;
-/// When the first session was seen, and when clients start: 2017-01-01 and 2017-06-01.
+/// 2017-01-01, when the first session was seen; clients start on 2017-06-01.
 const BEGINNING: i64 = 1_483_228_800 * SECOND;
 pub const START: i64 = 1_496_275_200 * SECOND;
-/// Browsers of that year.
 const AGENTS: [&str; 4] = [
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:53.0) Gecko/20100101 Firefox/53.0",
     "Mozilla/5.0 (X11; Linux x86_64; rv:52.0) Gecko/20100101 Firefox/52.0",
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/58.0.3029.110 Safari/537.36",
     "Mozilla/5.0 (iPhone; CPU iPhone OS 10_3 like Mac OS X) AppleWebKit/603.1.30 (KHTML, like Gecko) Version/10.0 Mobile/14E277 Safari/602.1",
 ];
-/// Sets the streams of sessions apart from those of tables and clients.
 const OF_SESSIONS: u64 = 0x7365_7373_696f_6e73;
 
-/// The sessions that are loaded.
 #[derive(Clone, Copy, Debug)]
 pub struct Sessions {
     pub count: u64,
@@ -30,10 +24,10 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Puts the UUID of session `number` into `uuid`, and answers with what draws the rest of it. UUIDs
-    /// ascend with their numbers.
-    pub fn uuid(self, number: u64, uuid: &mut String) -> WorkloadRandom {
-        let mut random = stream(self.seed ^ OF_SESSIONS, number);
+    /// Writes the UUID of session `number`, and returns the generator for the rest of its row.
+    /// UUIDs ascend with numbers.
+    pub fn write_session_uuid(self, number: u64, uuid: &mut String) -> WorkloadRandom {
+        let mut random = seed_stream(self.seed ^ OF_SESSIONS, number);
         let stride = u64::MAX / self.count;
         // The version is within the lowest 16 bits of the upper half: neighbours are further apart.
         let upper = number * stride + random.random_range(0..=stride / 2);
@@ -41,27 +35,26 @@ impl Sessions {
         random
     }
 
-    /// Gives their rows.
-    pub fn rows(self, row: &mut Take<'_>) -> Result<()> {
+    pub fn give_rows(self, row: &mut Take<'_>) -> Result<()> {
         let (mut uuid, mut address) = (String::new(), String::new());
         (0..self.count).try_for_each(|number| {
-            let mut random = self.uuid(number, &mut uuid);
+            let mut random = self.write_session_uuid(number, &mut uuid);
             let seen_at = random.random_range(BEGINNING..START);
-            let agent = origin(&mut random, &mut address);
+            let agent = draw_origin(&mut random, &mut address);
             row(&[(&*uuid).into(), seen_at.into(), (&*address).into(), agent.into(), 0.into()])
         })
     }
 }
 
-/// Draws where a visitor comes from: puts the address into `address`, and answers with the browser.
-pub fn origin(random: &mut WorkloadRandom, address: &mut String) -> &'static str {
+/// Writes a visitor's address and returns the browser.
+pub fn draw_origin(random: &mut WorkloadRandom, address: &mut String) -> &'static str {
     address.clear();
     let [_, a, b, c] = random.random::<u32>().to_be_bytes();
     write!(address, "10.{a}.{b}.{c}").expect("a text takes all");
     AGENTS[random.random_range(0..AGENTS.len())]
 }
 
-/// Puts a UUID of version 4 (RFC 9562) of these bits into `uuid`, in place of what was there.
+/// UUID version 4 (RFC 9562).
 pub fn write_uuid(bits: u128, uuid: &mut String) {
     let bits = bits & !(0xf << 76) | 0x4 << 76;
     let bits = bits & !(0x3 << 62) | 0x2 << 62;
@@ -93,11 +86,11 @@ mod tests {
         let sessions = Sessions { count: 1_500_000, seed: 7 };
         let (mut last, mut uuid) = (String::new(), String::new());
         for number in (0..20_000).chain(1_490_000..1_500_000) {
-            sessions.uuid(number, &mut uuid);
+            sessions.write_session_uuid(number, &mut uuid);
             assert!(last < uuid, "session {number}: {last} and then {uuid}");
             last.clone_from(&uuid);
         }
-        sessions.uuid(1_499_999, &mut uuid);
+        sessions.write_session_uuid(1_499_999, &mut uuid);
         assert_eq!(last, uuid);
     }
 }

@@ -1,36 +1,31 @@
-//! The page over HTTP: what a worker of a web server does for a request, and what visitors ask for and hold
-//! the answers against.
+//! The page over HTTP: a worker of the web server, and visitors who check its answers.
 
 use bakeoff_engines::{Error, Result, Rows, Session};
 use rand::RngExt;
 
-use super::guests::{GuestKind, Guests};
+use super::guests::{GuestKind, GuestPool};
 use super::page::{self, PageVisitor};
-use super::sessions::{origin, write_uuid};
-use super::tables::{ENTRIES, PageStatementNumbers, VoteStatementNumbers, changed};
-use super::{PAGE, Poll, VOTE, VOTES};
-use crate::sent::{Sender, send};
+use super::sessions::{draw_origin, write_uuid};
+use super::tables::{ENTRIES, PageStatementNumbers, VoteStatementNumbers, check_changed};
+use super::{PAGE, VOTE, VOTES, VoteWorkload};
+use crate::sender::{Sender, send_statements};
 use crate::site::{SiteReply, SiteRequest, SiteWorker, Visits};
-use crate::{OperationTally, WorkloadRandom, stream};
+use crate::{OperationTally, WorkloadRandom, seed_stream};
 
-/// The name of the cookie.
 const COOKIE: &str = "session=";
-/// Where a vote is sent to; the entry's number follows.
+/// The entry's number follows.
 const VOTE_PATH: &str = "/vote?id=";
-/// Sets the names of sessions that workers draw apart from what clients draw.
+/// The random stream of session names that workers draw.
 const OF_WORKERS: u64 = 0x776f_726b_6572_7321;
 
-/// A worker of a web server.
 pub struct VoteWorker<'a> {
-    poll: &'a Poll,
+    poll: &'a VoteWorkload,
     random: WorkloadRandom,
-    /// The session of the present visitor.
     uuid: String,
     best: Rows,
     row: Rows,
 }
 
-/// What a worker found of its visitor's session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FoundSession {
     Known,
@@ -39,15 +34,18 @@ enum FoundSession {
 }
 
 impl<'a> VoteWorker<'a> {
-    /// The worker of that number.
-    pub fn new(poll: &'a Poll, number: usize) -> Self {
-        let random = stream(poll.seed ^ OF_WORKERS, number as u64);
+    pub fn new(poll: &'a VoteWorkload, number: usize) -> Self {
+        let random = seed_stream(poll.seed ^ OF_WORKERS, number as u64);
         let (uuid, row) = (String::new(), Rows::new());
-        Self { poll, random, uuid, best: page::constants(), row }
+        Self { poll, random, uuid, best: page::make_constants(), row }
     }
 
-    /// Keeps the visitor's session, as far as the step goes, and reads the best nine.
-    fn ask(&mut self, sender: &mut Sender<'_>, request: &SiteRequest<'_>) -> Result<FoundSession> {
+    /// Keeps the session, as far as the step goes, and reads the best nine.
+    fn run_page(
+        &mut self,
+        sender: &mut Sender<'_>,
+        request: &SiteRequest<'_>,
+    ) -> Result<FoundSession> {
         let Some(reads) = self.poll.asks.reads else { return Ok(FoundSession::Unknown) };
         let mut found = FoundSession::Unknown;
         if let Some(uuid) = session_of(request.cookie) {
@@ -59,9 +57,9 @@ impl<'a> VoteWorker<'a> {
         }
         if let Some(changes) = self.poll.asks.changes {
             match found {
-                FoundSession::Known => self.renew(sender, request, &changes)?,
+                FoundSession::Known => self.renew_session(sender, request, &changes)?,
                 FoundSession::New | FoundSession::Unknown => {
-                    self.add(sender, request, &changes)?;
+                    self.add_session(sender, request, &changes)?;
                     found = FoundSession::New;
                 }
             }
@@ -70,7 +68,7 @@ impl<'a> VoteWorker<'a> {
         Ok(found)
     }
 
-    fn renew(
+    fn renew_session(
         &mut self,
         sender: &mut Sender<'_>,
         request: &SiteRequest<'_>,
@@ -79,11 +77,10 @@ impl<'a> VoteWorker<'a> {
         let SiteRequest { at_us, address, agent, .. } = *request;
         let uuid = &*self.uuid;
         let values = [at_us.into(), address.into(), agent.into(), uuid.into()];
-        changed(sender.write(changes.renew, &values, &mut self.row)?, "session", &uuid)
+        check_changed(sender.write(changes.renew, &values, &mut self.row)?, "session", &uuid)
     }
 
-    /// Makes a session of a new name.
-    fn add(
+    fn add_session(
         &mut self,
         sender: &mut Sender<'_>,
         request: &SiteRequest<'_>,
@@ -93,14 +90,13 @@ impl<'a> VoteWorker<'a> {
         let SiteRequest { at_us, address, agent, .. } = *request;
         let values = [(&*self.uuid).into(), at_us.into(), address.into(), agent.into(), 0.into()];
         match sender.write(changes.add, &values, &mut self.row) {
-            // The same worker may have come to the same data before.
-            Err(Error::Duplicate(_)) => self.renew(sender, request, changes),
+            // This worker may have come to the same data before.
+            Err(Error::Duplicate(_)) => self.renew_session(sender, request, changes),
             other => other.map(drop),
         }
     }
 
-    /// Takes a vote of the visitor's session, and reads the best nine.
-    fn vote(
+    fn cast_vote(
         &mut self,
         request: &SiteRequest<'_>,
         entry: i64,
@@ -108,29 +104,27 @@ impl<'a> VoteWorker<'a> {
         (session, tally): (&mut dyn Session, &mut OperationTally),
     ) -> Result<i64> {
         let uuid = session_of(request.cookie);
-        let uuid = uuid.ok_or_else(|| Error::engine("a vote has no session"))?;
-        let rating = changes.cast(session, tally, entry, uuid, &mut self.row)?;
-        send(session, tally, None, |sender| {
+        let uuid = uuid.ok_or_else(|| Error::from_engine("a vote has no session"))?;
+        let rating = changes.cast_vote(session, tally, entry, uuid, &mut self.row)?;
+        send_statements(session, tally, None, |sender| {
             sender.read(reads.best, &[], &mut self.best).map(drop)
         })?;
         Ok(rating)
     }
 }
 
-/// The session that a visitor's cookies name.
 fn session_of(cookie: &str) -> Option<&str> {
     let value = cookie.split(';').find_map(|it| it.trim().strip_prefix(COOKIE))?;
     let is_uuid = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
     (value.len() == 36 && value.bytes().all(is_uuid)).then_some(value)
 }
 
-/// The entry that a POST votes for.
 fn entry_of(target: &str) -> Option<i64> {
     target.strip_prefix(VOTE_PATH)?.parse().ok()
 }
 
 impl SiteWorker for VoteWorker<'_> {
-    fn answer(
+    fn answer_request(
         &mut self,
         request: &SiteRequest<'_>,
         session: &mut dyn Session,
@@ -142,8 +136,8 @@ impl SiteWorker for VoteWorker<'_> {
         match (request.posts, request.target) {
             (false, "/") => {
                 let mut found = FoundSession::Unknown;
-                send(session, tally, None, |sender| {
-                    found = self.ask(sender, request)?;
+                send_statements(session, tally, None, |sender| {
+                    found = self.run_page(sender, request)?;
                     Ok(())
                 })?;
                 let visitor = match found {
@@ -153,7 +147,7 @@ impl SiteWorker for VoteWorker<'_> {
                 };
                 reply.cookie =
                     (found == FoundSession::New).then(|| format!("{COOKIE}{}", self.uuid));
-                page::write(visitor, &self.best, &mut reply.body)
+                page::write_page(visitor, &self.best, &mut reply.body)
             }
             (true, target) => {
                 let (Some(entry), Some(reads), Some(changes)) =
@@ -163,9 +157,9 @@ impl SiteWorker for VoteWorker<'_> {
                     reply.body = "there is nothing to vote for".into();
                     return Ok(());
                 };
-                let rating = self.vote(request, entry, (reads, changes), (session, tally))?;
+                let rating = self.cast_vote(request, entry, (reads, changes), (session, tally))?;
                 let uuid = session_of(request.cookie).unwrap_or_default();
-                page::write(PageVisitor::Known(uuid), &self.best, &mut reply.body)?;
+                page::write_page(PageVisitor::Known(uuid), &self.best, &mut reply.body)?;
                 page::add_vote(entry, rating, &mut reply.body);
                 Ok(())
             }
@@ -178,32 +172,27 @@ impl SiteWorker for VoteWorker<'_> {
     }
 }
 
-/// Visitors of one client.
 pub struct WebVisitors<'a> {
-    poll: &'a Poll,
+    poll: &'a VoteWorkload,
     random: WorkloadRandom,
-    guests: Guests,
+    guests: GuestPool,
     who: GuestKind,
-    /// Whose page is the latest, and whether there is a session of that name.
     uuid: String,
     is_known: bool,
     address: String,
     agent: &'static str,
-    /// The entries that the last page has shown.
     shown: Vec<i64>,
-    /// The entry of the present vote.
     entry: i64,
-    /// The last vote, which the next page has to show: the entry and the rating that it then had.
+    /// The last vote, which the next page must show: the entry and its rating.
     cast: Option<(i64, i64)>,
 }
 
 impl<'a> WebVisitors<'a> {
-    /// Those of one client.
-    pub fn new(poll: &'a Poll, random: WorkloadRandom) -> Self {
+    pub fn new(poll: &'a VoteWorkload, random: WorkloadRandom) -> Self {
         Self {
             poll,
             random,
-            guests: Guests::new(poll.sessions, poll.asks.changes.is_some(), None),
+            guests: GuestPool::new(poll.sessions, poll.asks.changes.is_some(), None),
             who: GuestKind::Unknown,
             uuid: String::new(),
             is_known: false,
@@ -215,14 +204,12 @@ impl<'a> WebVisitors<'a> {
         }
     }
 
-    /// Draws the entry of the next vote.
-    fn draw(&mut self) -> i64 {
+    fn draw_entry(&mut self) -> i64 {
         let at = self.random.random_range(0..2 * self.shown.len().max(1));
         let any = self.random.random_range(1..=ENTRIES);
         self.shown.get(at).copied().unwrap_or(any)
     }
 
-    /// Holds what a page says of its visitor against who has come.
     fn is_theirs(&mut self, visitor: PageVisitor<'_>) -> std::result::Result<(), String> {
         if self.poll.asks.reads.is_none() {
             return Ok(());
@@ -230,7 +217,8 @@ impl<'a> WebVisitors<'a> {
         match (self.who, visitor) {
             (GuestKind::New(_), PageVisitor::New(uuid)) => {
                 let bits = u128::from_str_radix(&uuid.replace('-', ""), 16);
-                self.guests.came(bits.map_err(|_| format!("{uuid} is no name of a session"))?);
+                self.guests
+                    .remember_session(bits.map_err(|_| format!("{uuid} is no name of a session"))?);
                 self.uuid.clear();
                 self.uuid.push_str(uuid);
                 Ok(())
@@ -244,8 +232,7 @@ impl<'a> WebVisitors<'a> {
         }
     }
 
-    /// The page of a vote tells it.
-    fn voted(&mut self, vote: Option<(i64, i64)>) -> std::result::Result<(i64, i64), String> {
+    fn check_vote(&mut self, vote: Option<(i64, i64)>) -> std::result::Result<(i64, i64), String> {
         match vote {
             Some((entry, rating)) if entry == self.entry => {
                 self.cast = vote;
@@ -257,18 +244,18 @@ impl<'a> WebVisitors<'a> {
 }
 
 impl Visits for WebVisitors<'_> {
-    fn choose(&mut self) -> usize {
+    fn choose_operation(&mut self) -> usize {
         let votes = self.poll.asks.changes.is_some() && self.is_known;
         if votes && self.random.random_range(0..VOTES) == 0 { VOTE } else { PAGE }
     }
 
-    fn ask(&mut self, operation: usize, request: &mut Vec<u8>) {
+    fn write_request(&mut self, operation: usize, request: &mut Vec<u8>) {
         if operation == VOTE {
-            self.entry = self.draw();
+            self.entry = self.draw_entry();
         } else {
             self.is_known = false;
             self.who = self.guests.next(&mut self.random, &mut self.uuid);
-            self.agent = origin(&mut self.random, &mut self.address);
+            self.agent = draw_origin(&mut self.random, &mut self.address);
         }
         let has_cookie = operation == VOTE || !matches!(self.who, GuestKind::New(_));
         request.clear();
@@ -292,19 +279,19 @@ impl Visits for WebVisitors<'_> {
         line(&[]);
     }
 
-    fn check(&mut self, operation: usize, body: &[u8]) -> std::result::Result<(), String> {
-        let read = page::read(body)?;
+    fn check_answer(&mut self, operation: usize, body: &[u8]) -> std::result::Result<(), String> {
+        let read = page::read_page(body)?;
         self.shown.clear();
         self.shown.extend(read.best.iter().map(|(entry, _)| *entry));
         let must_show = if operation == VOTE {
-            Some(self.voted(read.vote)?)
+            Some(self.check_vote(read.vote)?)
         } else {
             self.is_theirs(read.visitor)?;
             self.is_known = self.who != GuestKind::Unknown;
             self.cast.take()
         };
         let Some((entry, rating)) = must_show else { return Ok(()) };
-        let shows = self.poll.shows(read.best.into_iter(), entry, rating);
+        let shows = self.poll.check_shown(read.best.into_iter(), entry, rating);
         shows.map_err(|error| error.to_string())
     }
 }

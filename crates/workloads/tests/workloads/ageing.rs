@@ -2,20 +2,18 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use bakeoff_engines::{Access, Database, ENGINES, EngineHome, Result, Rows, Session, Value};
+use bakeoff_engines::{Database, ENGINES, EngineHome, Rows, Value};
 use bakeoff_testkit::{needs, open_to_all};
-use bakeoff_workloads::{DeclaredLevels, OperationTally, PreparedWorkload, WorkloadParameters};
+use bakeoff_workloads::PreparedWorkload;
 
 use crate::books::whole_tables;
-use crate::{load, text};
+use crate::recorder::Recorder;
+use crate::{each_row, load, prepare_at, work};
 
 /// A workload at its smallest scale, at these levels.
 fn prepare(workload: &str, levels: &[(&str, &str)]) -> Box<dyn PreparedWorkload> {
-    let workload = bakeoff_workloads::find(workload).unwrap();
-    let levels: DeclaredLevels =
-        levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect();
-    let scale = workload.scales()[0].name.clone();
-    workload.prepare(&WorkloadParameters { levels, ..WorkloadParameters::new(&scale, 1, text()) })
+    let scales = bakeoff_workloads::find_workload(workload).unwrap().scales();
+    prepare_at(workload, &scales[0].name, levels)
 }
 
 /// The cells of a row beside its id, as text.
@@ -26,12 +24,10 @@ fn cells<'a>(row: impl Iterator<Item = Value<'a>>) -> String {
 /// What the rows hold by their ids, as they are loaded.
 fn loaded(prepared: &dyn PreparedWorkload) -> BTreeMap<i64, String> {
     let mut rows = BTreeMap::new();
-    let taken = prepared.rows(0, &mut |row| {
+    each_row(prepared, 0, |row| {
         let Value::Int(id) = row[0] else { panic!("{row:?}") };
         rows.insert(id, cells(row.iter().copied()));
-        Ok(())
     });
-    taken.unwrap();
     rows
 }
 
@@ -39,7 +35,7 @@ fn loaded(prepared: &dyn PreparedWorkload) -> BTreeMap<i64, String> {
 fn held(prepared: &dyn PreparedWorkload, database: &dyn Database) -> BTreeMap<i64, String> {
     let mut rows = Rows::new();
     database.session().unwrap().run(prepared.statements().len(), &[], &mut rows).unwrap();
-    (0..rows.len()).map(|row| (rows.int(row, 0).unwrap(), cells(rows.row(row)))).collect()
+    (0..rows.len()).map(|row| (rows.get_int(row, 0).unwrap(), cells(rows.row(row)))).collect()
 }
 
 fn sorted(rows: &BTreeMap<i64, String>) -> Vec<&String> {
@@ -56,14 +52,14 @@ fn every_engine_holds_the_same_rows_afterwards() {
     let engines = ENGINES.iter().map(|engine| engine.about());
     for about in engines.filter(|about| about.stores && about.home != EngineHome::External) {
         let name = about.name;
-        if needs(bakeoff_engines::find(name).unwrap().available()).is_none() {
+        if needs(bakeoff_engines::find_level(name).unwrap().available()).is_none() {
             continue;
         }
         let folder = tempfile::tempdir().unwrap();
         open_to_all(folder.path());
         let database = load(name, folder.path(), &*prepared, whole_tables(&*prepared));
         let mut heard = 0;
-        prepared.age(&*database, &mut || heard += 1).unwrap();
+        prepared.age_rows(&*database, &mut || heard += 1).unwrap();
         assert!(heard >= 100, "{name}: {heard} signs of life");
         let after = held(&*prepared, &*database);
         assert!(after.keys().eq(before.keys()), "{name}: other ids");
@@ -84,73 +80,29 @@ fn what_is_not_aged_has_no_statement_more_and_stays_as_it_was() {
         assert_eq!(new.statements().len(), statements, "{workload}");
         let folder = tempfile::tempdir().unwrap();
         let database = load("lmdb", folder.path(), &*new, whole_tables(&*new));
-        new.age(&*database, &mut || panic!("nothing is to be done")).unwrap();
+        new.age_rows(&*database, &mut || panic!("nothing is to be done")).unwrap();
         assert!(held(&*new, &*database) == loaded(&*new), "{workload}");
     }
-}
-
-/// Notes the integers of each statement, and how many rows it answers with.
-struct Notes<'a> {
-    inner: Box<dyn Session + 'a>,
-    sent: Vec<(usize, Vec<i64>, u64)>,
-    firsts: HashSet<String>,
-}
-
-impl Session for Notes<'_> {
-    fn begin(&mut self, access: Access) -> Result<()> {
-        self.inner.begin(access)
-    }
-
-    fn run(&mut self, number: usize, values: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
-        let count = self.inner.run(number, values, rows)?;
-        let integers = values.iter().filter_map(|value| match value {
-            Value::Int(integer) => Some(*integer),
-            _ => None,
-        });
-        self.sent.push((number, integers.collect(), count));
-        self.firsts.insert(format!("{:?}", rows.get(0, 0)));
-        Ok(count)
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        self.inner.commit()
-    }
-
-    fn rollback(&mut self) -> Result<()> {
-        self.inner.rollback()
-    }
-}
-
-/// A statement's number, its integers, and a count.
-type Asked = (usize, Vec<i64>, u64);
-
-/// One operation of `deleted_range` on a table of that age.
-fn deleted_range(age: &str) -> (Vec<Asked>, HashSet<String>, OperationTally) {
-    let prepared = prepare("text-oltp", &[("age", age), ("test", "deleted_range")]);
-    let folder = tempfile::tempdir().unwrap();
-    let database = load("sqlite", folder.path(), &*prepared, Vec::new());
-    prepared.age(&*database, &mut || {}).unwrap();
-    let inner = database.session().unwrap();
-    let mut notes = Notes { inner, sent: Vec::new(), firsts: HashSet::new() };
-    let (mut client, mut tally) = (prepared.client(0, 1, 3), OperationTally::default());
-    let operation = client.choose();
-    client.perform(operation, &mut notes, &mut tally).unwrap();
-    (notes.sent, notes.firsts, tally)
 }
 
 #[test]
 fn a_range_over_deleted_rows_finds_those_after_them() {
     for (age, deleted) in [("0", 0), ("0.5x", 500)] {
-        let (sent, firsts, tally) = deleted_range(age);
-        assert_eq!((sent.len(), tally.rows), (100, 10_000), "{age}");
-        for (number, integers, count) in &sent {
-            assert_eq!((*number, *count), (sent[0].0, 100));
-            assert!((1..=deleted + 1).contains(&integers[0]), "{age}: {integers:?}");
-        }
-        // From wherever it begins, it finds the same row first: all before it are gone.
-        assert_eq!(firsts.len(), 1, "{age}");
-        let begins: HashSet<i64> = sent.iter().map(|(_, integers, _)| integers[0]).collect();
+        let prepared = prepare("text-oltp", &[("age", age), ("test", "deleted_range")]);
+        let folder = tempfile::tempdir().unwrap();
+        let database = load("sqlite", folder.path(), &*prepared, Vec::new());
+        prepared.age_rows(&*database, &mut || {}).unwrap();
+        let mut recorder = Recorder::new(&*prepared, database.session().unwrap());
+        let rows = work(&*prepared, &mut recorder, 1).rows;
+        let runs = &recorder.runs;
+        assert_eq!((runs.len(), rows), (100, 10_000), "{age}");
+        assert!(runs.iter().all(|run| (run.number, run.count) == (runs[0].number, 100)));
+        let begins: HashSet<i64> = runs.iter().map(|run| run.integers[0]).collect();
+        assert!(begins.iter().all(|begin| (1..=deleted + 1).contains(begin)), "{age}: {begins:?}");
         assert!(begins.len() > if deleted > 0 { 50 } else { 0 }, "{age}: {begins:?}");
+        // From wherever it begins, it finds the same row first: all before it are gone.
+        let firsts: HashSet<&String> = runs.iter().map(|run| &run.first).collect();
+        assert_eq!(firsts.len(), 1, "{age}");
     }
 }
 
@@ -162,16 +114,11 @@ fn other_tests_read_the_rows_that_are_there() {
         assert_eq!((before.len(), *before.keys().next().unwrap()), (10_000, 501));
         let folder = tempfile::tempdir().unwrap();
         let database = load("sqlite", folder.path(), &*prepared, whole_tables(&*prepared));
-        prepared.age(&*database, &mut || {}).unwrap();
+        prepared.age_rows(&*database, &mut || {}).unwrap();
         let after = held(&*prepared, &*database);
         assert!(after.keys().eq(before.keys()));
         assert_eq!(sorted(&after), sorted(&before));
-        let (mut client, mut tally) = (prepared.client(0, 1, 3), OperationTally::default());
-        let mut session = database.session().unwrap();
-        for _ in 0..20 {
-            let operation = client.choose();
-            client.perform(operation, &mut *session, &mut tally).unwrap();
-        }
+        let tally = work(&*prepared, &mut *database.session().unwrap(), 20);
         // A row that is missing is an error; of the last rows there are fewer than 100.
         let least = if test.starts_with("point") { 2_000 } else { 190_000 };
         assert!(tally.rows >= least, "{test}: {}", tally.rows);

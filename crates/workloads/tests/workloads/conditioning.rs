@@ -17,7 +17,7 @@ fn size(prepared: &dyn PreparedWorkload, database: &dyn Database) -> (f64, f64) 
             bytes += (0..table.columns.len())
                 .map(|column| match rows.get(row, column) {
                     Value::Null => 0,
-                    Value::Int(_) => 8,
+                    Value::Int(_) | Value::Real(_) => 8,
                     Value::Text(text) => text.len(),
                 })
                 .sum::<usize>();
@@ -28,17 +28,17 @@ fn size(prepared: &dyn PreparedWorkload, database: &dyn Database) -> (f64, f64) 
 
 /// How the rows and bytes change when a client does 2,000 operations after so many others.
 fn growth(workload: &str, after: usize, conditions: bool) -> (f64, f64) {
-    let scale = bakeoff_workloads::find(workload).unwrap().scales()[0].name.clone();
+    let scale = bakeoff_workloads::find_workload(workload).unwrap().scales()[0].name.clone();
     let prepared = prepare(workload, &scale);
     let folder = tempfile::tempdir().unwrap();
     let database = load("sqlite", folder.path(), &*prepared, whole_tables(&*prepared));
     let mut client =
-        if conditions { prepared.conditioner(0, 1, 3) } else { prepared.client(0, 1, 3) };
+        if conditions { prepared.make_conditioner(0, 1, 3) } else { prepared.make_client(0, 1, 3) };
     let mut size_after = |operations| {
         let (mut session, mut tally) = (database.session().unwrap(), OperationTally::default());
         for _ in 0..operations {
-            let chosen = client.choose();
-            client.perform(chosen, &mut *session, &mut tally).unwrap();
+            let chosen = client.choose_operation();
+            client.run_operation(chosen, &mut *session, &mut tally).unwrap();
         }
         drop(session);
         size(&*prepared, &*database)

@@ -1,10 +1,9 @@
 //! What rows must be whatever clients did: it holds after their work, and a row that is otherwise is found.
 
 use bakeoff_engines::statement::Set;
-use bakeoff_engines::{Action, Database, Rows, Statement, Value};
-use bakeoff_workloads::{OperationTally, PreparedWorkload};
+use bakeoff_engines::{Action, Rows, Statement, Value};
 
-use super::{load, prepare};
+use crate::{load, prepare, work};
 
 /// A workload, what one row is damaged in (table, column), the row's key, and what is said then.
 const DAMAGES: [(&str, (&str, &str), i64, &str); 5] = [
@@ -19,16 +18,6 @@ const DAMAGES: [(&str, (&str, &str), i64, &str); 5] = [
     ("vote", ("entries", "rating"), 7, " votes, and its sessions have cast "),
     ("point", ("points", "id"), 7, "the ids of its rows add up to 50004993 instead of 50005000"),
 ];
-
-/// Has a client work for a while.
-fn work(prepared: &dyn PreparedWorkload, database: &dyn Database) {
-    let mut client = prepared.client(0, 1, 3);
-    let mut session = database.session().unwrap();
-    for _ in 0..20 {
-        let operation = client.choose();
-        client.perform(operation, &mut *session, &mut OperationTally::default()).unwrap();
-    }
-}
 
 #[test]
 fn invariants_hold_after_clients_have_worked_and_tell_of_a_row_that_is_otherwise() {
@@ -46,14 +35,14 @@ fn invariants_hold_after_clients_have_worked_and_tell_of_a_row_that_is_otherwise
         let damage = Statement { name: "damage".into(), action };
         let folder = tempfile::tempdir().unwrap();
         let database = load("sqlite", folder.path(), &*prepared, vec![damage]);
-        work(&*prepared, &*database);
-        assert_eq!(prepared.invariants(&*database).unwrap(), [""; 0], "{workload}");
+        work(&*prepared, &mut *database.session().unwrap(), 20);
+        assert_eq!(prepared.find_violations(&*database).unwrap(), [""; 0], "{workload}");
         let number = prepared.statements().len();
         let values = [Value::Int(1), Value::Int(key)];
         let values = if is_key { &values[1..] } else { &values[..] };
         let changed = database.session().unwrap().run(number, values, &mut Rows::new()).unwrap();
         assert_eq!(changed, 1, "{workload}");
-        let broken = prepared.invariants(&*database).unwrap();
+        let broken = prepared.find_violations(&*database).unwrap();
         assert!(broken.len() == 1 && broken[0].contains(wanted), "{workload}: {broken:?}");
     }
 }

@@ -3,63 +3,17 @@
 use std::path::Path;
 use std::process::Command;
 
-use bakeoff_engines::{Access, Database, Result, Rows, Session, Value};
 use bakeoff_testkit::needs;
-use bakeoff_workloads::{DeclaredLevels, OperationTally, PreparedWorkload, WorkloadParameters};
+use bakeoff_workloads::PreparedWorkload;
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 
-use crate::{load, text};
+use crate::recorder::Recorder;
+use crate::{load, prepare_at, work};
 
 /// It at these levels, with 10,000 rows.
 fn prepare(levels: &[(&str, &str)]) -> Box<dyn PreparedWorkload> {
-    let levels: DeclaredLevels =
-        levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect();
-    let workload = bakeoff_workloads::find("oltp").unwrap();
-    workload.prepare(&WorkloadParameters { levels, ..WorkloadParameters::new("10k", 1, text()) })
-}
-
-/// Does so many transactions as the only client.
-fn work(
-    prepared: &dyn PreparedWorkload,
-    session: &mut dyn Session,
-    transactions: usize,
-) -> OperationTally {
-    let (mut client, mut tally) = (prepared.client(0, 1, 3), OperationTally::default());
-    for _ in 0..transactions {
-        let operation = client.choose();
-        client.perform(operation, session, &mut tally).unwrap();
-    }
-    tally
-}
-
-/// A session that notes what is sent.
-struct Notes<'a> {
-    inner: Box<dyn Session + 'a>,
-    names: Vec<String>,
-    sent: Vec<String>,
-}
-
-impl Session for Notes<'_> {
-    fn begin(&mut self, access: Access) -> Result<()> {
-        self.sent.push("begin".into());
-        self.inner.begin(access)
-    }
-
-    fn run(&mut self, number: usize, values: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
-        self.sent.push(self.names[number].clone());
-        self.inner.run(number, values, rows)
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        self.sent.push("commit".into());
-        self.inner.commit()
-    }
-
-    fn rollback(&mut self) -> Result<()> {
-        self.sent.push("rollback".into());
-        self.inner.rollback()
-    }
+    prepare_at("oltp", "10k", levels)
 }
 
 const READS: &str = "point_selects point_selects point_selects point_selects point_selects \
@@ -67,35 +21,35 @@ const READS: &str = "point_selects point_selects point_selects point_selects poi
     order_ranges distinct_ranges";
 const WRITES: &str = "index_updates non_index_updates deletes inserts";
 
+/// Each test, what its script sends, and whether that is a transaction of several statements.
+const TESTS: [(&str, &[&str], bool); 10] = [
+    ("point_select", &["point_selects"], false),
+    ("read_only", &[READS], true),
+    ("read_write", &[READS, WRITES], true),
+    ("write_only", &[WRITES], true),
+    ("update_index", &["index_updates"], false),
+    ("update_non_index", &["non_index_updates"], false),
+    ("insert", &["inserts"], false),
+    ("delete", &["deletes"], false),
+    ("select_random_points", &["random_points"], false),
+    ("select_random_ranges", &["random_ranges"], false),
+];
+
 #[test]
 fn each_test_sends_the_statements_of_its_script() {
-    let both = format!("{READS} {WRITES}");
-    for (test, statements, several) in [
-        ("point_select", "point_selects", false),
-        ("read_only", READS, true),
-        ("read_write", &*both, true),
-        ("write_only", WRITES, true),
-        ("update_index", "index_updates", false),
-        ("update_non_index", "non_index_updates", false),
-        ("insert", "inserts", false),
-        ("delete", "deletes", false),
-        ("select_random_points", "random_points", false),
-        ("select_random_ranges", "random_ranges", false),
-    ] {
+    for (test, statements, several) in TESTS {
         for transaction in ["on", "off"] {
             let prepared = prepare(&[("test", test), ("transaction", transaction)]);
             let folder = tempfile::tempdir().unwrap();
             let database = load("lmdb", folder.path(), &*prepared, Vec::new());
-            let names = prepared.statements().iter().map(|it| it.name.clone()).collect();
-            let inner = database.session().unwrap();
-            let mut notes = Notes { inner, names, sent: Vec::new() };
-            let tally = work(&*prepared, &mut notes, 1);
-            let sent = notes.sent.join(" ");
-            match several && transaction == "on" {
-                true => assert_eq!(sent, format!("begin {statements} commit")),
-                false => assert_eq!(sent, statements, "{test}"),
-            }
-            assert_eq!(tally.retries, 0, "{test}");
+            let mut recorder = Recorder::new(&*prepared, database.session().unwrap());
+            assert_eq!(work(&*prepared, &mut recorder, 1).retries, 0, "{test}");
+            let wanted = match several && transaction == "on" {
+                true => [&["BEGIN"], statements, &["COMMIT"]].concat(),
+                false => statements.to_vec(),
+            };
+            let sent = recorder.sent.join(" ").replace(" Read", "").replace(" Write", "");
+            assert_eq!(sent, wanted.join(" "), "{test}");
         }
     }
 }
@@ -230,9 +184,9 @@ fn side_by_side(levels: &[(&str, &str)], transactions: usize) -> Option<[Vec<Str
     let there =
         Command::new("sysbench").arg("--version").output().is_ok_and(|it| it.status.success());
     needs(there.then_some(()).ok_or("sysbench is missing: apt-get install sysbench"))?;
-    needs(bakeoff_engines::find("mariadb:innodb").unwrap().available())?;
+    needs(bakeoff_engines::find_level("mariadb:innodb").unwrap().available())?;
     let (prepared, folder) = (prepare(levels), tempfile::tempdir().unwrap());
-    let database: Box<dyn Database> = load("mariadb:innodb", folder.path(), &*prepared, Vec::new());
+    let database = load("mariadb:innodb", folder.path(), &*prepared, Vec::new());
     let socket = folder.path().join("server/socket");
     let options = OptsBuilder::new().socket(Some(socket.display().to_string())).user(Some("root"));
     let mut administrator = Conn::new(options).unwrap();
@@ -249,18 +203,7 @@ fn side_by_side(levels: &[(&str, &str)], transactions: usize) -> Option<[Vec<Str
 #[test]
 #[ignore = "slow: make test-slow"]
 fn a_server_is_sent_what_sysbench_sends() {
-    for test in [
-        "point_select",
-        "read_only",
-        "read_write",
-        "write_only",
-        "update_index",
-        "update_non_index",
-        "insert",
-        "delete",
-        "select_random_points",
-        "select_random_ranges",
-    ] {
+    for (test, ..) in TESTS {
         let Some(logs) = side_by_side(&[("test", test), ("keys", "special")], 5) else { return };
         let [ours, theirs] = logs.map(|log| log.iter().map(|it| normal(it)).collect::<Vec<_>>());
         assert!(theirs.len() >= 5, "{test}: {theirs:?}");

@@ -69,11 +69,11 @@ fn a_stub_in_php_is_a_page() {
     assert_eq!(script.step, "stub");
     let folder = tempfile::tempdir().unwrap();
     lay_out(folder.path(), script.text, script.step, "");
-    let (mut visits, mut request) = (site.visits(0, 1, 1), Vec::new());
-    let operation = visits.choose();
-    visits.ask(operation, &mut request);
+    let (mut visits, mut request) = (site.make_visits(0, 1, 1), Vec::new());
+    let operation = visits.choose_operation();
+    visits.write_request(operation, &mut request);
     let (status, body) = answered(folder.path(), &request);
-    assert_eq!((status, visits.check(operation, &body)), (200, Ok(())));
+    assert_eq!((status, visits.check_answer(operation, &body)), (200, Ok(())));
     let nothing = b"POST /vote?id=1 HTTP/1.1\r\nContent-Length: 0\r\n\r\n";
     assert_eq!(answered(folder.path(), nothing).0, 404, "nobody votes");
     let ready = answered(folder.path(), b"GET /ready HTTP/1.1\r\n\r\n");
@@ -97,20 +97,20 @@ fn pages_in_php_keep_sessions_and_take_votes() {
     assert_eq!((script.step, script.keeps), ("read+write", false));
     let dsn = format!("sqlite:{}", file.display());
     lay_out(folder.path(), script.text, script.step, &dsn);
-    let (mut visits, mut request, mut votes) = (site.visits(0, 1, 1), Vec::new(), 0);
+    let (mut visits, mut request, mut votes) = (site.make_visits(0, 1, 1), Vec::new(), 0);
     for _ in 0..150 {
-        let operation = visits.choose();
+        let operation = visits.choose_operation();
         votes += usize::from(operation == 1);
-        visits.ask(operation, &mut request);
+        visits.write_request(operation, &mut request);
         let (status, body) = answered(folder.path(), &request);
         let text = String::from_utf8_lossy(&body);
-        assert_eq!((status, visits.check(operation, &body)), (200, Ok(())), "{text}");
+        assert_eq!((status, visits.check_answer(operation, &body)), (200, Ok(())), "{text}");
     }
     assert!(votes > 0);
-    assert_eq!(prepared.invariants(&*database).unwrap(), Vec::<String>::new());
+    assert_eq!(prepared.find_violations(&*database).unwrap(), Vec::<String>::new());
     // A vote of a session that nobody has is none.
     let cookie = "Cookie: session=00000000-0000-4000-8000-000000000000";
     let stranger = format!("POST /vote?id=1 HTTP/1.1\r\nContent-Length: 0\r\n{cookie}\r\n\r\n");
     assert_eq!(answered(folder.path(), stranger.as_bytes()).0, 500);
-    assert_eq!(prepared.invariants(&*database).unwrap(), Vec::<String>::new(), "it is undone");
+    assert_eq!(prepared.find_violations(&*database).unwrap(), Vec::<String>::new(), "it is undone");
 }

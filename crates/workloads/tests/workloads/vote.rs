@@ -2,18 +2,15 @@
 
 use std::collections::HashSet;
 
-use bakeoff_engines::{Access, Result, Rows, Session, Value};
+use bakeoff_engines::{Result, Session, Value};
 use bakeoff_workloads::site::{SiteReply, SiteRequest, SiteWorker, Visits};
-use bakeoff_workloads::{DeclaredLevels, OperationTally, PreparedWorkload, WorkloadParameters};
+use bakeoff_workloads::{OperationTally, PreparedWorkload, WorkloadParameters};
 
-use crate::statements::{Recorder, Sent};
-use crate::{load, text};
+use crate::recorder::Recorder;
+use crate::{each_row, load, open, prepare_at, text};
 
 pub fn at(scale: &str, levels: &[(&str, &str)]) -> Box<dyn PreparedWorkload> {
-    let levels: DeclaredLevels =
-        levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect();
-    let parameters = WorkloadParameters { levels, ..WorkloadParameters::new(scale, 1, text()) };
-    bakeoff_workloads::find("vote").unwrap().prepare(&parameters)
+    prepare_at("vote", scale, levels)
 }
 
 /// What the first operations of a client send, each in a line with its name.
@@ -21,19 +18,12 @@ fn sent(prepared: &dyn PreparedWorkload, operations: usize) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let database = load("sqlite", folder.path(), prepared, Vec::new());
     let mut session = Recorder::new(prepared, database.session().unwrap());
-    let mut client = prepared.client(0, 1, 1);
-    let line = |sent: &Sent| match sent {
-        Sent::Begin => "begin".to_owned(),
-        Sent::Run(name) => name.clone(),
-        Sent::Commit => "commit".to_owned(),
-        Sent::Rollback => "rollback".to_owned(),
-    };
+    let mut client = prepared.make_client(0, 1, 1);
     let operations = (0..operations).map(|_| {
-        let chosen = client.choose();
+        let chosen = client.choose_operation();
         let (sent, tally) = session.record(&mut *client, chosen);
         assert!(tally.bytes > 400, "a page of {} bytes", tally.bytes);
-        let lines: Vec<String> = sent.iter().map(line).collect();
-        format!("{}: {}", ["page", "vote"][chosen], lines.join(", "))
+        format!("{}: {}", ["page", "vote"][chosen], sent.join(", "))
     });
     operations.collect()
 }
@@ -50,7 +40,7 @@ fn each_step_sends_what_it_says_and_prepares_no_more() {
             vec![
                 "page: add session, the best nine",
                 "page: session by uuid, renew session, the best nine",
-                "vote: begin, vote for entry, rating of entry, count vote of session, commit, the best nine",
+                "vote: BEGIN Write, vote for entry, rating of entry, count vote of session, COMMIT, the best nine",
             ],
         ),
     ] {
@@ -78,66 +68,23 @@ fn a_page_connects_unless_its_connection_is_kept_or_it_is_a_stub() {
     }
 }
 
-/// A session that answers each look at the best nine with what the first one saw.
-struct Stale<'a> {
-    inner: Box<dyn Session + 'a>,
-    best: usize,
-    first: Option<Vec<(i64, String, i64)>>,
-}
-
-impl Session for Stale<'_> {
-    fn begin(&mut self, access: Access) -> Result<()> {
-        self.inner.begin(access)
-    }
-
-    fn run(&mut self, number: usize, values: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
-        let count = self.inner.run(number, values, rows)?;
-        if number != self.best {
-            return Ok(count);
-        }
-        let text = |row| match rows.get(row, 1) {
-            Value::Text(text) => text.to_owned(),
-            other => panic!("{other:?}"),
-        };
-        let seen = (0..rows.len())
-            .map(|row| (rows.int(row, 0).unwrap(), text(row), rows.int(row, 2).unwrap()));
-        let seen: Vec<_> = seen.collect();
-        let first = self.first.get_or_insert(seen);
-        rows.reset(3);
-        for (id, name, rating) in first {
-            rows.push(Value::Int(*id));
-            rows.push(Value::Text(name));
-            rows.push(Value::Int(*rating));
-        }
-        Ok(count)
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        self.inner.commit()
-    }
-
-    fn rollback(&mut self) -> Result<()> {
-        self.inner.rollback()
-    }
-}
-
 #[test]
 fn a_vote_that_the_next_page_does_not_show_is_an_error_and_a_fault() {
     let prepared = at("small", &[]);
     let folder = tempfile::tempdir().unwrap();
     let database = load("sqlite", folder.path(), &*prepared, Vec::new());
-    let best = prepared.statements().iter().position(|it| it.name == "the best nine").unwrap();
-    let mut session = Stale { inner: database.session().unwrap(), best, first: None };
-    let mut client = prepared.client(0, 1, 1);
+    let mut session = Recorder::new(&*prepared, database.session().unwrap());
+    session.frozen = Some("the best nine");
+    let mut client = prepared.make_client(0, 1, 1);
     let mut errors = 0;
     for _ in 0..200 {
-        let chosen = client.choose();
+        let chosen = client.choose_operation();
         errors += usize::from(
-            client.perform(chosen, &mut session, &mut OperationTally::default()).is_err(),
+            client.run_operation(chosen, &mut session, &mut OperationTally::default()).is_err(),
         );
     }
     drop(session);
-    let broken = prepared.invariants(&*database).unwrap();
+    let broken = prepared.find_violations(&*database).unwrap();
     assert!(errors > 0 && broken.len() == errors, "{errors} errors, {broken:?}");
     assert!(broken.iter().all(|it| it.contains("a vote gave entry ")), "{broken:?}");
 }
@@ -145,50 +92,21 @@ fn a_vote_that_the_next_page_does_not_show_is_an_error_and_a_fault() {
 #[test]
 fn visitors_have_the_cookies_of_sessions_that_are_loaded() {
     let prepared = at("large", &[("step", "read")]);
-    let mut client = prepared.client(0, 1, 1);
-    let mut asked = Asked::default();
+    let folder = tempfile::tempdir().unwrap();
+    let database = open("null", folder.path(), &*prepared, Vec::new());
+    let mut asked = Recorder::new(&*prepared, database.session().unwrap());
+    let mut client = prepared.make_client(0, 1, 1);
     for _ in 0..20 {
-        let _ = client.perform(0, &mut asked, &mut OperationTally::default());
+        let _ = client.run_operation(0, &mut asked, &mut OperationTally::default());
     }
-    let sessions = prepared.schema().table_number("sessions");
+    let keys: HashSet<&String> = asked.runs.iter().flat_map(|run| &run.texts).collect();
     let (mut rows, mut found) = (0, 0);
-    prepared
-        .rows(sessions, &mut |row| {
-            let Value::Text(uuid) = row[0] else { panic!("{row:?}") };
-            rows += 1;
-            found += usize::from(asked.keys.contains(uuid));
-            Ok(())
-        })
-        .unwrap();
-    assert_eq!((rows, found, asked.keys.len()), (1_500_000, 20, 20));
-}
-
-/// Notes the keys that sessions are asked for by, and finds none.
-#[derive(Default)]
-struct Asked {
-    keys: HashSet<String>,
-}
-
-impl Session for Asked {
-    fn begin(&mut self, _: Access) -> Result<()> {
-        Ok(())
-    }
-
-    fn run(&mut self, _: usize, values: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
-        rows.reset(1);
-        if let [Value::Text(uuid)] = values {
-            self.keys.insert((*uuid).to_owned());
-        }
-        Ok(0)
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn rollback(&mut self) -> Result<()> {
-        Ok(())
-    }
+    each_row(&*prepared, prepared.schema().table_number("sessions"), |row| {
+        let Value::Text(uuid) = row[0] else { panic!("{row:?}") };
+        rows += 1;
+        found += usize::from(keys.contains(&uuid.to_owned()));
+    });
+    assert_eq!((rows, found, keys.len()), (1_500_000, 20, 20));
 }
 
 #[test]
@@ -230,12 +148,12 @@ fn exchange(
     session: &mut dyn Session,
 ) -> (usize, SiteReply, std::result::Result<(), String>) {
     let (mut request, mut reply) = (Vec::new(), SiteReply::default());
-    let operation = visits.choose();
-    visits.ask(operation, &mut request);
+    let operation = visits.choose_operation();
+    visits.write_request(operation, &mut request);
     let taken = taken(&request);
-    worker.answer(&taken, session, &mut OperationTally::default(), &mut reply).unwrap();
+    worker.answer_request(&taken, session, &mut OperationTally::default(), &mut reply).unwrap();
     assert_eq!(reply.status, 200);
-    let checked = visits.check(operation, reply.body.as_bytes());
+    let checked = visits.check_answer(operation, reply.body.as_bytes());
     (operation, reply, checked)
 }
 
@@ -247,8 +165,8 @@ fn visitors_over_http_get_sessions_vote_and_see_their_votes() {
     let mut session = database.session().unwrap();
     let site = prepared.site().unwrap();
     // Two workers serve one visitor after the other in turns, as a web server's do.
-    let mut workers = [site.worker(0), site.worker(1)];
-    let mut visits = site.visits(0, 1, 1);
+    let mut workers = [site.make_worker(0), site.make_worker(1)];
+    let mut visits = site.make_visits(0, 1, 1);
     let (mut votes, mut cookies) = (0, HashSet::new());
     for number in 0..400 {
         let worker = &mut *workers[number % 2];
@@ -261,27 +179,26 @@ fn visitors_over_http_get_sessions_vote_and_see_their_votes() {
     }
     assert!(votes > 10 && cookies.len() > 100, "{votes} votes, {} sessions", cookies.len());
     drop(session);
-    assert_eq!(prepared.invariants(&*database).unwrap(), Vec::<String>::new());
+    assert_eq!(prepared.find_violations(&*database).unwrap(), Vec::<String>::new());
 }
 
 #[test]
 fn each_step_is_served_as_far_as_it_goes() {
-    for (step, says) in [("stub", "No session"), ("connect", "No session"), ("read", "No session")]
-    {
+    for step in ["stub", "connect", "read"] {
         let prepared = at("small", &[("step", step)]);
         let folder = tempfile::tempdir().unwrap();
         let database = load("sqlite", folder.path(), &*prepared, Vec::new());
         let mut session = database.session().unwrap();
         let site = prepared.site().unwrap();
-        let (mut worker, mut visits) = (site.worker(0), site.visits(0, 1, 1));
+        let (mut worker, mut visits) = (site.make_worker(0), site.make_visits(0, 1, 1));
         for _ in 0..20 {
             let (operation, reply, checked) = exchange(&mut *visits, &mut *worker, &mut *session);
             assert_eq!((operation, reply.cookie, checked), (0, None, Ok(())), "{step}");
-            assert!(reply.body.contains(says), "{}", reply.body);
+            assert!(reply.body.contains("No session"), "{}", reply.body);
         }
         let nothing = SiteRequest { posts: true, target: "/vote?id=1", ..SiteRequest::default() };
-        let mut reply = SiteReply::default();
-        worker.answer(&nothing, &mut *session, &mut OperationTally::default(), &mut reply).unwrap();
+        let (mut tally, mut reply) = (OperationTally::default(), SiteReply::default());
+        worker.answer_request(&nothing, &mut *session, &mut tally, &mut reply).unwrap();
         assert_eq!(reply.status, 404, "{step}: nobody votes");
     }
 }
@@ -291,15 +208,15 @@ fn a_vote_that_no_page_shows_and_a_session_that_is_gone_are_told_over_http() {
     let prepared = at("small", &[]);
     let folder = tempfile::tempdir().unwrap();
     let database = load("sqlite", folder.path(), &*prepared, Vec::new());
-    let best = prepared.statements().iter().position(|it| it.name == "the best nine").unwrap();
-    let mut session = Stale { inner: database.session().unwrap(), best, first: None };
+    let mut session = Recorder::new(&*prepared, database.session().unwrap());
+    session.frozen = Some("the best nine");
     let site = prepared.site().unwrap();
-    let (mut worker, mut visits) = (site.worker(0), site.visits(0, 1, 1));
+    let (mut worker, mut visits) = (site.make_worker(0), site.make_visits(0, 1, 1));
     let mut wrong = 0;
     for _ in 0..200 {
         wrong += usize::from(exchange(&mut *visits, &mut *worker, &mut session).2.is_err());
     }
-    assert!(wrong > 0 && site.missed().len() == wrong, "{wrong}: {:?}", site.missed());
+    assert!(wrong > 0 && site.list_missed().len() == wrong, "{wrong}: {:?}", site.list_missed());
     // Without a cookie the next page makes a session of another name.
     let mut forgets = Forgets { worker };
     let told = (0..200).map(|_| exchange(&mut *visits, &mut forgets, &mut session).2);
@@ -313,7 +230,7 @@ struct Forgets<'a> {
 }
 
 impl SiteWorker for Forgets<'_> {
-    fn answer(
+    fn answer_request(
         &mut self,
         request: &SiteRequest<'_>,
         session: &mut dyn Session,
@@ -321,6 +238,6 @@ impl SiteWorker for Forgets<'_> {
         reply: &mut SiteReply,
     ) -> Result<()> {
         let cookie = if request.posts { request.cookie } else { "" };
-        self.worker.answer(&SiteRequest { cookie, ..*request }, session, tally, reply)
+        self.worker.answer_request(&SiteRequest { cookie, ..*request }, session, tally, reply)
     }
 }

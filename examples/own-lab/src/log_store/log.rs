@@ -5,37 +5,30 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A key that is set or removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyChange {
-    /// Its key space.
     pub space: usize,
-    /// The key.
     pub key: Box<[u8]>,
-    /// Its new value; `None` when it is removed.
     pub value: Option<Arc<[u8]>>,
 }
 
-/// A log that is open, with its end in reach.
 pub struct RecordLog {
     directory: PathBuf,
     file: File,
-    /// Bytes of whole records.
     length: u64,
-    /// How often it was written anew since it was opened.
     pub rewrites: u64,
-    /// Whether a write or a sync has failed: what is on the disk is not known any more.
+    /// A write or a sync has failed: the disk's content is unknown.
     pub broken: bool,
 }
 
-/// Bytes before a record: its length, and its checksum.
+/// The length and the checksum before a record.
 const HEAD: usize = 12;
 const NAME: &str = "log";
 const NEW: &str = "log.new";
 
 impl RecordLog {
-    /// Opens the log in a folder, or begins it, and hands on each record that is whole. What follows
-    /// the last of them was never acknowledged, and is cut off.
+    /// Gives each whole record to `apply`. Bytes after the last one were never acknowledged, and
+    /// are cut off.
     pub fn open(directory: &Path, mut apply: impl FnMut(Vec<KeyChange>)) -> io::Result<Self> {
         match fs::remove_file(directory.join(NEW)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -44,12 +37,12 @@ impl RecordLog {
         let path = directory.join(NAME);
         let mut options = OpenOptions::new();
         let mut file = options.read(true).append(true).create(true).open(&path)?;
-        // The name of a new file is durable when its folder is synced.
+        // A new file's name is durable after a sync of its folder.
         File::open(directory)?.sync_all()?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
         let mut length = 0;
-        while let Some((record, size)) = first(&bytes[length..]) {
+        while let Some((record, size)) = first_record(&bytes[length..]) {
             apply(record);
             length += size;
         }
@@ -61,16 +54,15 @@ impl RecordLog {
         Ok(Self { directory, file, length: length as u64, rewrites: 0, broken: false })
     }
 
-    /// Adds a record of these changes; waits until it is durable, if that is wanted. After a failure
-    /// nothing is added any more.
-    pub fn append(&mut self, changes: &[KeyChange], durable: bool) -> io::Result<()> {
+    /// After a failure nothing more is added.
+    pub fn append_record(&mut self, changes: &[KeyChange], durable: bool) -> io::Result<()> {
         if self.broken {
             return Err(io::Error::other("an earlier write to the log has failed"));
         }
         if changes.is_empty() {
             return Ok(());
         }
-        let record = encode(changes);
+        let record = encode_changes(changes);
         let written = self.file.write_all(&record);
         let synced = written.and_then(|()| if durable { self.file.sync_data() } else { Ok(()) });
         match &synced {
@@ -80,30 +72,27 @@ impl RecordLog {
         synced
     }
 
-    /// Makes all that was added durable.
     pub fn sync(&mut self) -> io::Result<()> {
         self.file.sync_data().inspect_err(|_| self.broken = true)
     }
 
-    /// The file, to be synced by somebody else.
-    pub fn file(&self) -> io::Result<File> {
+    pub fn clone_file(&self) -> io::Result<File> {
         self.file.try_clone()
     }
 
-    /// Puts a log of what is live in the place of this one. Where its new name can't be made durable,
-    /// nothing is added any more.
+    /// Replaces the log by one of live data. If its name can't be made durable, nothing more is
+    /// added.
     pub fn rewrite(&mut self, live: Vec<KeyChange>) -> io::Result<()> {
         let (file, length) = self.write_new(live)?;
         self.replace_by(file, length, |directory| File::open(directory)?.sync_all())
     }
 
-    /// Writes a log of these changes beside this one, and makes it durable. It and its length.
     fn write_new(&self, live: Vec<KeyChange>) -> io::Result<(File, u64)> {
         let new = self.directory.join(NEW);
         let mut file = OpenOptions::new().read(true).append(true).create_new(true).open(&new)?;
         let mut length = 0;
         for changes in live.chunks(1000) {
-            let record = encode(changes);
+            let record = encode_changes(changes);
             file.write_all(&record)?;
             length += record.len() as u64;
         }
@@ -111,8 +100,7 @@ impl RecordLog {
         Ok((file, length))
     }
 
-    /// Gives the log that was written anew the name of this one; `sync` makes the names in a folder
-    /// durable.
+    /// `sync` makes the names in a folder durable.
     fn replace_by(
         &mut self,
         file: File,
@@ -120,7 +108,7 @@ impl RecordLog {
         sync: impl FnOnce(&Path) -> io::Result<()>,
     ) -> io::Result<()> {
         fs::rename(self.directory.join(NEW), self.directory.join(NAME))?;
-        // The old file has no name any more: nothing may be added to it, whatever comes.
+        // The old file has no name any more: nothing may be added to it.
         (self.file, self.length) = (file, length);
         sync(&self.directory).inspect_err(|_| self.broken = true)?;
         self.rewrites += 1;
@@ -128,18 +116,18 @@ impl RecordLog {
     }
 }
 
-/// The first record of these bytes, if it is whole, and its size.
-fn first(bytes: &[u8]) -> Option<(Vec<KeyChange>, usize)> {
+/// `None` if the record is not whole.
+fn first_record(bytes: &[u8]) -> Option<(Vec<KeyChange>, usize)> {
     let length = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
     let checksum = u64::from_le_bytes(bytes.get(4..HEAD)?.try_into().ok()?);
     let body = bytes.get(HEAD..HEAD.checked_add(length)?)?;
     if length == 0 || self::checksum(body) != checksum {
         return None;
     }
-    Some((decode(body)?, HEAD + length))
+    Some((decode_changes(body)?, HEAD + length))
 }
 
-fn encode(changes: &[KeyChange]) -> Vec<u8> {
+fn encode_changes(changes: &[KeyChange]) -> Vec<u8> {
     let mut record = vec![0; HEAD];
     for KeyChange { space, key, value } in changes {
         record.extend((*space as u32).to_le_bytes());
@@ -155,7 +143,7 @@ fn encode(changes: &[KeyChange]) -> Vec<u8> {
     record
 }
 
-fn decode(mut body: &[u8]) -> Option<Vec<KeyChange>> {
+fn decode_changes(mut body: &[u8]) -> Option<Vec<KeyChange>> {
     let mut changes = Vec::new();
     while !body.is_empty() {
         let mut number = || {
@@ -194,35 +182,36 @@ mod tests {
     #[test]
     fn what_is_whole_is_read_again_and_what_is_torn_is_cut_off() {
         let records = [vec![set(b"a")], vec![set(b"b"), KeyChange { value: None, ..set(b"a") }]];
-        let bytes = records.iter().map(|record| encode(record)).collect::<Vec<_>>().concat();
+        let bytes =
+            records.iter().map(|record| encode_changes(record)).collect::<Vec<_>>().concat();
         for length in 0..=bytes.len() {
             let mut rest = &bytes[..length];
             let mut read = Vec::new();
-            while let Some((record, size)) = first(rest) {
+            while let Some((record, size)) = first_record(rest) {
                 read.push(record);
                 rest = &rest[size..];
             }
-            let whole = [encode(&records[0]).len(), bytes.len()];
+            let whole = [encode_changes(&records[0]).len(), bytes.len()];
             let expected = whole.iter().filter(|end| **end <= length).count();
             assert_eq!(read, records[..expected], "{length}");
         }
         let mut flipped = bytes.clone();
         flipped[HEAD + 2] ^= 1;
-        assert_eq!(first(&flipped), None);
+        assert_eq!(first_record(&flipped), None);
     }
 
     #[test]
     fn a_log_whose_new_name_is_not_durable_takes_nothing_and_is_not_the_old_file() {
         // A package that copies this file has the suite of engines for its tests, and little else.
-        let folder = bakeoff_conformance::folder::of(&LOG_STORE);
+        let folder = bakeoff_testkit::conformance::folder::of(&LOG_STORE);
         let mut log = RecordLog::open(folder.path(), |_| {}).unwrap();
-        log.append(&[set(b"a"), set(b"b")], true).unwrap();
+        log.append_record(&[set(b"a"), set(b"b")], true).unwrap();
         let (file, length) = log.write_new(vec![set(b"b")]).unwrap();
         let fails = |_: &Path| Err(io::Error::other("the folder can't be synced"));
         log.replace_by(file, length, fails).expect_err("its folder was not synced");
         let named = fs::metadata(folder.path().join(NAME)).unwrap();
-        assert_eq!(log.file().unwrap().metadata().unwrap().ino(), named.ino());
-        log.append(&[set(b"c")], false).expect_err("what is on the disk is not known");
+        assert_eq!(log.clone_file().unwrap().metadata().unwrap().ino(), named.ino());
+        log.append_record(&[set(b"c")], false).expect_err("what is on the disk is not known");
         assert_eq!((log.rewrites, named.len()), (0, length));
         let mut read = Vec::new();
         drop(log);

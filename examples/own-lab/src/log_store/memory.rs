@@ -1,4 +1,4 @@
-//! What is live, in memory, with as many versions as somebody may still read.
+//! Live data in memory, with all versions that readers may still need.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -8,36 +8,31 @@ use super::log::KeyChange;
 
 type KeyBytes = Box<[u8]>;
 type ValueBytes = Arc<[u8]>;
-/// The versions of a key, the oldest first: the number of a commit, and what it left; `None` for a
-/// key that it removed.
+/// Commit numbers with values, the oldest first; `None` for a removed key.
 type Versions = Vec<(u64, Option<ValueBytes>)>;
 
-/// Key spaces, and who reads them.
 pub struct VersionedMemory {
     spaces: RwLock<KeySpaces>,
-    /// The commits that are read, and by how many.
     readers: Mutex<BTreeMap<u64, usize>>,
 }
 
 struct KeySpaces {
-    /// The last commit's number.
     last: u64,
     maps: Vec<BTreeMap<KeyBytes, Versions>>,
 }
 
 impl VersionedMemory {
-    /// So many empty key spaces.
     pub fn new(spaces: usize) -> Self {
         let maps = (0..spaces).map(|_| BTreeMap::new()).collect();
         Self { spaces: RwLock::new(KeySpaces { last: 0, maps }), readers: Mutex::default() }
     }
 
-    /// Makes a commit's changes visible to whoever begins to read from now on.
-    pub fn apply(&self, changes: Vec<KeyChange>) {
+    /// Makes a commit visible to all later readers.
+    pub fn apply_commit(&self, changes: Vec<KeyChange>) {
         let mut spaces = self.spaces.write().unwrap_or_else(PoisonError::into_inner);
         spaces.last += 1;
         let now = spaces.last;
-        // Nobody begins to read meanwhile: that takes the lock, too.
+        // The lock keeps new readers out.
         let readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         let oldest = readers.keys().next().copied().unwrap_or(now);
         for KeyChange { space, key, value } in changes {
@@ -45,7 +40,7 @@ impl VersionedMemory {
             let versions = map.entry(key.clone()).or_default();
             versions.retain(|(number, _)| *number != now);
             versions.push((now, value));
-            // Of the versions that all readers are past, the last one counts.
+            // If all readers are past several versions, only the last one counts.
             let past = versions.iter().take_while(|(number, _)| *number <= oldest).count();
             versions.drain(..past.saturating_sub(1));
             if let [(number, None)] = versions.as_slice()
@@ -56,8 +51,7 @@ impl VersionedMemory {
         }
     }
 
-    /// What is there now, and stays as it is for whoever holds this.
-    pub fn snapshot(&self) -> MemorySnapshot<'_> {
+    pub fn take_snapshot(&self) -> MemorySnapshot<'_> {
         let spaces = self.spaces.read().unwrap_or_else(PoisonError::into_inner);
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         *readers.entry(spaces.last).or_default() += 1;
@@ -65,7 +59,7 @@ impl VersionedMemory {
     }
 }
 
-/// What was there at one moment, and what its holder has changed since.
+/// One moment's data, with the holder's own changes.
 pub struct MemorySnapshot<'m> {
     memory: &'m VersionedMemory,
     number: u64,
@@ -73,12 +67,10 @@ pub struct MemorySnapshot<'m> {
 }
 
 impl MemorySnapshot<'_> {
-    /// Changes something for the holder alone.
-    pub fn overlay(&mut self, change: &KeyChange) {
+    pub fn overlay_change(&mut self, change: &KeyChange) {
         self.own.insert((change.space, change.key.clone()), change.value.clone());
     }
 
-    /// The value of a key.
     pub fn get(&self, space: usize, key: &[u8]) -> Option<ValueBytes> {
         if !self.own.is_empty()
             && let Some(own) = self.own.get(&(space, key.into()))
@@ -86,17 +78,17 @@ impl MemorySnapshot<'_> {
             return own.clone();
         }
         let spaces = self.memory.spaces.read().unwrap_or_else(PoisonError::into_inner);
-        self.seen(spaces.maps[space].get(key)?)
+        self.seen_version(spaces.maps[space].get(key)?)
     }
 
-    fn seen(&self, versions: &Versions) -> Option<ValueBytes> {
+    fn seen_version(&self, versions: &Versions) -> Option<ValueBytes> {
         let seen = versions.iter().rev().find(|(number, _)| *number <= self.number);
         seen.and_then(|(_, value)| value.clone())
     }
 
-    /// At most so many keys from `from` on (empty: from the first), before `to` (empty: to the last),
-    /// with their values, in ascending order or in reverse.
-    pub fn range(
+    /// At most `most` keys from `from` (empty: the first) to before `to` (empty: the last),
+    /// ascending or descending.
+    pub fn read_range(
         &self,
         space: usize,
         from: &[u8],
@@ -110,7 +102,7 @@ impl MemorySnapshot<'_> {
         let end = if to.is_empty() { Bound::Unbounded } else { Bound::Excluded(to) };
         let spaces = self.memory.spaces.read().unwrap_or_else(PoisonError::into_inner);
         let there = spaces.maps[space].range::<[u8], _>((Bound::Included(from), end));
-        let there = there.filter_map(|(key, versions)| Some((key, self.seen(versions)?)));
+        let there = there.filter_map(|(key, versions)| Some((key, self.seen_version(versions)?)));
         let own = self.own.range((space, from.into())..);
         let own = own.take_while(|((of, key), _)| *of == space && (to.is_empty() || **key < *to));
         let own: BTreeMap<&KeyBytes, &Option<ValueBytes>> =
@@ -134,12 +126,15 @@ impl MemorySnapshot<'_> {
         found
     }
 
-    /// Everything that is there, as changes of an empty store.
-    pub fn all(&self) -> Vec<KeyChange> {
+    pub fn list_all(&self) -> Vec<KeyChange> {
         let spaces = self.memory.spaces.read().unwrap_or_else(PoisonError::into_inner);
         let of = |(space, map): (usize, &BTreeMap<KeyBytes, Versions>)| -> Vec<KeyChange> {
             let live = map.iter().filter_map(|(key, versions)| {
-                Some(KeyChange { space, key: key.clone(), value: Some(self.seen(versions)?) })
+                Some(KeyChange {
+                    space,
+                    key: key.clone(),
+                    value: Some(self.seen_version(versions)?),
+                })
             });
             live.collect()
         };

@@ -1,45 +1,36 @@
-//! A manifest of Kubernetes: an Indexed Job, a pod a shard, no two of bakeoff on one node, on nodes that are
-//! kept for bakeoff. It is JSON, which kubectl takes as it takes YAML; what would be a comment is an annotation.
+//! Makes a Kubernetes manifest: an Indexed Job with one pod per shard and one pod per node, on
+//! nodes kept for bakeoff. It is JSON, so comments are annotations.
 //!
-//! Sources: *Jobs*, *Indexed Job for Parallel Processing with Static Work Assignment*, *Assigning Pods to
-//! Nodes* and *Taints and Tolerations* of the documentation of Kubernetes.
+//! Sources: *Jobs*, *Indexed Job for Parallel Processing with Static Work Assignment*, *Assigning
+//! Pods to Nodes* and *Taints and Tolerations* of the documentation of Kubernetes.
 
 use serde_json::{Value, json};
 
-use super::{ClusterExperiment, ClusterJob, SHARDS, collected, stoppable, system, usage};
+use super::{
+    ClusterExperiment, ClusterJob, SHARDS, collected_notice, stoppable_script, system_failure,
+    usage_failure,
+};
 use crate::exit::CommandFailure;
 
-/// What a pod is made of.
 pub struct Pod<'a> {
-    /// The container image.
     pub image: &'a str,
-    /// The claim that run folders are collected on.
     pub claim: &'a str,
-    /// The path of bakeoff in the image.
     pub program: &'a str,
 }
 
-/// Bytes that a ConfigMap may hold.
 const MOST: usize = 1 << 20;
-/// Where an experiment's file is in a pod.
 const FOLDER: &str = "/experiment";
 const FILE: &str = "mine.toml";
-/// The label and the taint of nodes that are kept for bakeoff alone: by the label its pods are there, by the
-/// taint all others are not.
+/// Label and taint of nodes for bakeoff alone: the label attracts its pods, the taint keeps other
+/// pods off.
 const NODES: &str = "bakeoff";
-/// What the label says.
 const ONLY: &str = "only";
-/// Seconds that a run that is told to stop has to end and to be collected.
+/// Seconds that a stopped run has to end and to be collected.
 const GRACE: u32 = 300;
 
-/// The longest name of a claim, in characters.
 const LONGEST: usize = 253;
 
-/// Refuses a name that no persistent volume claim has. Source: *Object Names and IDs* of the documentation of
-/// Kubernetes, on names that are subdomains of DNS (RFC 1123).
-///
-/// # Errors
-/// What a name is made of.
+/// Source: *Object Names and IDs* of the documentation of Kubernetes (RFC 1123 subdomains).
 pub fn check_claim(name: &str) -> Result<(), CommandFailure> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let part = |part: &str| {
@@ -49,21 +40,17 @@ pub fn check_claim(name: &str) -> Result<(), CommandFailure> {
     };
     match name.len() <= LONGEST && name.split('.').all(part) {
         true => Ok(()),
-        false => Err(usage(format!(
+        false => Err(usage_failure(format!(
             "--claim {name} is no name of a persistent volume claim: Kubernetes takes lower-case letters, digits, \
              - and ., with a letter or a digit at both ends and beside each ., and {LONGEST} characters at most"
         ))),
     }
 }
 
-/// Refuses what is no name of an image. Source: the grammar of references in distribution/reference, which has
-/// no white space.
-///
-/// # Errors
-/// That it is empty, or has white space.
+/// Source: the grammar of references in distribution/reference, which has no white space.
 pub fn check_image(name: &str) -> Result<(), CommandFailure> {
     match name.is_empty() || name.contains(char::is_whitespace) {
-        true => Err(usage(format!(
+        true => Err(usage_failure(format!(
             "--image `{name}` is no name of a container image, which is not empty and has no spaces: name it as \
              registry.example/lab"
         ))),
@@ -71,28 +58,20 @@ pub fn check_image(name: &str) -> Result<(), CommandFailure> {
     }
 }
 
-/// Refuses a path of bakeoff that is no place in an image.
-///
-/// # Errors
-/// That it is relative.
 pub fn check_program(path: &str) -> Result<(), CommandFailure> {
     match path.starts_with('/') {
         true => Ok(()),
-        false => Err(usage(format!(
+        false => Err(usage_failure(format!(
             "--program `{path}` is relative, and an image says where that starts: name it from the image's root, \
              as /usr/local/bin/bakeoff"
         ))),
     }
 }
 
-/// The manifest.
-///
-/// # Errors
-/// An experiment's file that can't be read, or is too large for a manifest.
-pub fn manifest(job: &ClusterJob, pod: &Pod<'_>) -> Result<String, CommandFailure> {
+pub fn build_manifest(job: &ClusterJob, pod: &Pod<'_>) -> Result<String, CommandFailure> {
     let file = match &job.experiment {
         ClusterExperiment::Preset(_) => None,
-        ClusterExperiment::File(path) => Some(read(path)?),
+        ClusterExperiment::File(path) => Some(read_file(path)?),
     };
     let indexed = indexed_job(job, pod, file.is_some());
     let whole = match file {
@@ -111,14 +90,15 @@ pub fn manifest(job: &ClusterJob, pod: &Pod<'_>) -> Result<String, CommandFailur
             ],
         }),
     };
-    let text = serde_json::to_string_pretty(&whole).map_err(|error| usage(error.to_string()))?;
+    let text =
+        serde_json::to_string_pretty(&whole).map_err(|error| usage_failure(error.to_string()))?;
     Ok(text + "\n")
 }
 
-fn read(path: &str) -> Result<String, CommandFailure> {
-    let text = std::fs::read_to_string(path).map_err(|error| system(path, &error))?;
+fn read_file(path: &str) -> Result<String, CommandFailure> {
+    let text = std::fs::read_to_string(path).map_err(|error| system_failure(path, &error))?;
     match text.len() > MOST {
-        true => Err(usage(format!(
+        true => Err(usage_failure(format!(
             "{path} has more than 1 MiB, which no ConfigMap holds; put it into the image as a preset"
         ))),
         false => Ok(text),
@@ -148,7 +128,7 @@ fn indexed_job(job: &ClusterJob, pod: &Pod<'_>, has_file: bool) -> Value {
     let container = json!({
         "name": "bakeoff",
         "image": pod.image,
-        "command": ["/bin/sh", "-c", script(job, has_file), "bakeoff", pod.program],
+        "command": ["/bin/sh", "-c", pod_script(job, has_file), "bakeoff", pod.program],
         "env": [{ "name": SHARDS, "value": shards.to_string() }],
         "volumeMounts": mounts,
     });
@@ -167,7 +147,7 @@ fn indexed_job(job: &ClusterJob, pod: &Pod<'_>, has_file: bool) -> Value {
     json!({
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": { "name": name, "annotations": { "bakeoff-nodes": nodes() } },
+        "metadata": { "name": name, "annotations": { "bakeoff-nodes": nodes_comment() } },
         "spec": {
             "completionMode": "Indexed",
             "completions": shards,
@@ -178,21 +158,20 @@ fn indexed_job(job: &ClusterJob, pod: &Pod<'_>, has_file: bool) -> Value {
     })
 }
 
-/// How nodes are kept for bakeoff, for whoever reads the manifest.
-fn nodes() -> String {
+fn nodes_comment() -> String {
     format!(
         "Pods run on nodes that are kept for bakeoff alone. For each, before the job: \
          kubectl label nodes NODE {NODES}={ONLY}; kubectl taint nodes NODE {NODES}=:NoSchedule"
     )
 }
 
-/// What a pod runs: the path of bakeoff is its first argument.
-fn script(job: &ClusterJob, has_file: bool) -> String {
-    let (name, check) = (&job.name, job.check("\"$1\""));
+/// The script of a pod; its first argument is the path of bakeoff.
+fn pod_script(job: &ClusterJob, has_file: bool) -> String {
+    let (name, check) = (&job.name, job.check_program_script("\"$1\""));
     let file = format!("{FOLDER}/{FILE}");
-    let run = job.command(has_file.then_some(file.as_str()), "auto", "/local/shard");
-    let run = stoppable(&format!("\"$1\" {run}"));
-    let collected = collected("$target", &format!("/collected/{name}-shard-*"));
+    let run = job.run_command(has_file.then_some(file.as_str()), "auto", "/local/shard");
+    let run = stoppable_script(&format!("\"$1\" {run}"));
+    let collected = collected_notice("$target", &format!("/collected/{name}-shard-*"));
     format!(
         r#"set -eu
 {check}target=/collected/{name}-shard-$((JOB_COMPLETION_INDEX + 1))

@@ -1,17 +1,17 @@
-//! A batch script of Slurm: an array, a task a shard, each on a node that it has for itself.
+//! Makes a Slurm batch script: an array with one task per shard, each alone on its node.
 //!
 //! Sources: sbatch(1), *Job Array Support*.
 
-use super::{ClusterJob, SHARDS, collected, stoppable};
+use super::{ClusterJob, SHARDS, collected_notice, stoppable_script};
 use crate::output::quote;
 
-/// The script; the shards' run folders are collected in `out`.
-pub fn script(job: &ClusterJob, out: &str) -> String {
+pub fn build_script(job: &ClusterJob, out: &str) -> String {
     let ClusterJob { name, shards, program, .. } = job;
-    let (program, out, check) = (quote(program), quote(out), job.check("\"$bakeoff\""));
-    let run = job.command(None, "auto", "\"$folder/shard\"");
-    let run = stoppable(&format!("\"$bakeoff\" {run}"));
-    let collected = collected("$target", "$out/shard-*");
+    let (program, out, check) =
+        (quote(program), quote(out), job.check_program_script("\"$bakeoff\""));
+    let run = job.run_command(None, "auto", "\"$folder/shard\"");
+    let run = stoppable_script(&format!("\"$bakeoff\" {run}"));
+    let collected = collected_notice("$target", "$out/shard-*");
     format!(
         r##"#!/bin/bash
 # {shards} shards of a plan, each on a whole node and on its own disk:

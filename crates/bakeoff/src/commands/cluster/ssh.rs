@@ -1,28 +1,26 @@
-//! A script that runs a shard on each of some hosts, all at once, by ssh.
+//! Makes a script that runs a shard on each of several hosts at the same time, by ssh.
 
-use super::{ClusterExperiment, ClusterJob, collected, usage};
+use super::{ClusterExperiment, ClusterJob, collected_notice, usage_failure};
 use crate::exit::CommandFailure;
 use crate::output::quote;
 
-/// How many shards there are: one a host.
-///
-/// # Errors
-/// Another number than there are hosts, a host twice, and what ssh would take for a flag.
-pub fn shards(hosts: &[String], asked: Option<u32>) -> Result<u32, CommandFailure> {
+pub fn count_shards(hosts: &[String], asked: Option<u32>) -> Result<u32, CommandFailure> {
     for (at, host) in hosts.iter().enumerate() {
-        super::plain("a host", host)?;
+        super::check_plain_text("a host", host)?;
         if host.starts_with('-') || host.is_empty() {
-            return Err(usage(format!("`{host}` is no host; write it as ssh takes it: USER@HOST")));
+            return Err(usage_failure(format!(
+                "`{host}` is no host; write it as ssh takes it: USER@HOST"
+            )));
         }
         if hosts[..at].contains(host) {
-            return Err(usage(format!(
+            return Err(usage_failure(format!(
                 "{host} is named twice: two shards on one machine would disturb each other"
             )));
         }
     }
     let number = hosts.len() as u32;
     match asked.filter(|asked| *asked != number) {
-        Some(asked) => Err(usage(format!(
+        Some(asked) => Err(usage_failure(format!(
             "--shards {asked} does not go with {number} hosts: each host runs one shard; leave \
              --shards out"
         ))),
@@ -30,11 +28,11 @@ pub fn shards(hosts: &[String], asked: Option<u32>) -> Result<u32, CommandFailur
     }
 }
 
-/// The script, for a machine that reaches all hosts; the shards' run folders are collected in `out`.
-pub fn script(job: &ClusterJob, hosts: &[String], out: &str) -> String {
+/// The script runs on a machine that reaches all hosts; the run folders are collected in `out`.
+pub fn build_script(job: &ClusterJob, hosts: &[String], out: &str) -> String {
     let ClusterJob { shards, program, .. } = job;
-    let (program, out, check) = (quote(program), quote(out), job.check("./bakeoff"));
-    // What was copied beside the program.
+    let (program, out, check) = (quote(program), quote(out), job.check_program_script("./bakeoff"));
+    // Files that were copied with the program.
     let (copied, experiment) = match &job.experiment {
         ClusterExperiment::Preset(_) => (String::new(), None),
         ClusterExperiment::File(path) => {
@@ -43,8 +41,8 @@ pub fn script(job: &ClusterJob, hosts: &[String], out: &str) -> String {
             (copy, Some("mine.toml"))
         }
     };
-    let run = job.command(experiment, &format!("\"$1\"/{shards}"), "shard");
-    let collected = collected("$target", "$out/shard-*");
+    let run = job.run_command(experiment, &format!("\"$1\"/{shards}"), "shard");
+    let collected = collected_notice("$target", "$out/shard-*");
     let hosts = hosts.iter().enumerate();
     let started: String = hosts
         .map(|(at, host)| format!("shard {} {} &\nrunning+=($!)\n", at + 1, quote(host)))

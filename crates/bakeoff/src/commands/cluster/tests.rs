@@ -61,7 +61,9 @@ fn said(output: &Output) -> String {
 #[test]
 fn whatever_is_given_is_one_word_of_a_shell() {
     let place = tempfile::tempdir().unwrap();
-    for script in [slurm::script(&nasty(), NASTY), ssh::script(&nasty(), &hosts(), NASTY)] {
+    for script in
+        [slurm::build_script(&nasty(), NASTY), ssh::build_script(&nasty(), &hosts(), NASTY)]
+    {
         let checked = bash(&["-n"], &script, place.path());
         assert!(checked.status.success(), "{}: {script}", said(&checked));
         // The words that the script sets, as a shell understands them.
@@ -77,13 +79,13 @@ fn whatever_is_given_is_one_word_of_a_shell() {
     }
     assert!(!place.path().join("owned").exists());
     for text in ["a\nb", "a\rb", "\u{1b}[2J", "a\u{85}b"] {
-        assert!(plain("x", text).is_err(), "{text:?}");
+        assert!(check_plain_text("x", text).is_err(), "{text:?}");
     }
 }
 
 #[test]
 fn slurm_is_asked_for_whole_nodes() {
-    let script = slurm::script(&job("/opt/bakeoff"), "/data/all");
+    let script = slurm::build_script(&job("/opt/bakeoff"), "/data/all");
     let directives: Vec<&str> =
         script.lines().filter_map(|line| line.strip_prefix("#SBATCH ")).collect();
     for wanted in [
@@ -103,9 +105,15 @@ fn slurm_is_asked_for_whole_nodes() {
     assert!(last < first, "{script}");
 }
 
-/// A program in the place of bakeoff: it says how it was called, and leaves a folder.
-fn stand_in(place: &Path, ends_with: u32) -> String {
+/// A program in the place of bakeoff that does this.
+fn write_stand_in(place: &Path, text: &str) -> String {
     let program = place.join("stand-in");
+    write_script(&program, text);
+    program.to_str().unwrap().to_owned()
+}
+
+/// One that says how it was called, and leaves a folder.
+fn stand_in(place: &Path, ends_with: u32) -> String {
     let text = format!(
         "printf '%s\\n' \"$@\" >\"{}/called-$$\"\n\
          [ \"$4\" != auto ] || [ \"$BAKEOFF_SHARDS\" = 2 ] || exit 9\n\
@@ -114,8 +122,7 @@ fn stand_in(place: &Path, ends_with: u32) -> String {
          exit {ends_with}\n",
         place.display()
     );
-    write_script(&program, &text);
-    program.to_str().unwrap().to_owned()
+    write_stand_in(place, &text)
 }
 
 /// How the program was called, a call an element.
@@ -136,7 +143,7 @@ fn a_task_of_slurm_runs_its_shard_on_its_own_disk_and_brings_it_back() {
     for ends_with in [0, 5] {
         let place = tempfile::tempdir().unwrap();
         let (place, out) = (place.path(), place.path().join("all of it"));
-        let script = slurm::script(&job(&stand_in(place, ends_with)), out.to_str().unwrap());
+        let script = slurm::build_script(&job(&stand_in(place, ends_with)), out.to_str().unwrap());
         let done = bash(&[], &script, place);
         assert_eq!(done.status.code(), Some(ends_with as i32), "{}", said(&done));
         let [call]: [String; 1] = calls(place).try_into().expect("one call");
@@ -157,22 +164,18 @@ fn a_task_of_slurm_runs_its_shard_on_its_own_disk_and_brings_it_back() {
     }
 }
 
-/// A program in the place of bakeoff that has its job stopped, and ends a moment after it was told to.
-fn stopped_stand_in(place: &Path) -> String {
-    let program = place.join("stand-in");
-    let text = "trap 'sleep 0.2; echo whole >>\"$folder/run.sqlite\"; exit 6' TERM\n\
-                folder=$6\n\
-                mkdir \"$folder\"\n\
-                kill -TERM \"$PPID\"\n\
-                while :; do sleep 0.05; done\n";
-    write_script(&program, text);
-    program.to_str().unwrap().to_owned()
-}
+/// One that has its job stopped, and ends a moment after it was told to.
+const STOPPED: &str = "trap 'sleep 0.2; echo whole >>\"$folder/run.sqlite\"; exit 6' TERM\n\
+    folder=$6\n\
+    mkdir \"$folder\"\n\
+    kill -TERM \"$PPID\"\n\
+    while :; do sleep 0.05; done\n";
 
 /// What a pod would run, in folders of a place of its own.
 fn pod(job: &ClusterJob, place: &Path) -> Output {
     let pod = kubernetes::Pod { image: "lab", claim: "runs", program: &job.program };
-    let manifest: Value = serde_json::from_str(&kubernetes::manifest(job, &pod).unwrap()).unwrap();
+    let manifest: Value =
+        serde_json::from_str(&kubernetes::build_manifest(job, &pod).unwrap()).unwrap();
     let command = &manifest["spec"]["template"]["spec"]["containers"][0]["command"];
     let script = command[2].as_str().unwrap();
     let script = ["/collected", "/local"].iter().fold(script.to_owned(), |script, folder| {
@@ -189,8 +192,8 @@ fn pod(job: &ClusterJob, place: &Path) -> Output {
 fn a_job_that_is_stopped_waits_for_its_run_and_collects_it() {
     let place = tempfile::tempdir().unwrap();
     let (place, out) = (place.path(), place.path().join("all"));
-    let job = job(&stopped_stand_in(place));
-    let slurm = bash(&[], &slurm::script(&job, out.to_str().unwrap()), place);
+    let job = job(&write_stand_in(place, STOPPED));
+    let slurm = bash(&[], &slurm::build_script(&job, out.to_str().unwrap()), place);
     let collected = place.join("collected/bakeoff-redmine-sweep-shard-2");
     for (done, shard) in [(slurm, out.join("shard-2")), (pod(&job, place), collected)] {
         assert_eq!(done.status.code(), Some(6), "{}", said(&done));
@@ -220,8 +223,8 @@ fn a_copy_that_was_cut_short_is_in_no_later_one() {
     }
     let at = |out: &Path| out.to_str().unwrap().to_owned();
     let jobs = [
-        bash(&[], &slurm::script(&job, &at(&slurm_out)), place),
-        bash(&[], &ssh::script(&job, &hosts(), &at(&ssh_out)), place),
+        bash(&[], &slurm::build_script(&job, &at(&slurm_out)), place),
+        bash(&[], &ssh::build_script(&job, &hosts(), &at(&ssh_out)), place),
         pod(&job, place),
     ];
     let shards = [slurm_out.join("shard-2"), ssh_out.join("shard-2"), collected];
@@ -241,7 +244,7 @@ fn another_program_under_the_same_path_is_not_run() {
     let place = tempfile::tempdir().unwrap();
     let job = job(&stand_in(place.path(), 0));
     stand_in(place.path(), 1);
-    let done = bash(&[], &slurm::script(&job, "/nowhere"), place.path());
+    let done = bash(&[], &slurm::build_script(&job, "/nowhere"), place.path());
     assert_eq!(done.status.code(), Some(2), "{}", said(&done));
     let sum = checksum::of_file(Path::new(&job.program)).unwrap();
     let wanted = "is another bakeoff than the one that made this job: its SHA-256 is";
@@ -260,7 +263,7 @@ fn the_manifest_is_a_job_as_kubernetes_describes_it() {
         ..job("/opt/bakeoff")
     };
     let [preset, list] = [job("/opt/bakeoff"), of_file].map(|job| -> Value {
-        serde_json::from_str(&kubernetes::manifest(&job, &pod).unwrap()).unwrap()
+        serde_json::from_str(&kubernetes::build_manifest(&job, &pod).unwrap()).unwrap()
     });
     assert_eq!((&list["kind"], &list["apiVersion"]), (&Value::from("List"), &Value::from("v1")));
     assert_eq!(list["items"][0]["data"]["mine.toml"], "workload = \"point\"\n");

@@ -1,4 +1,4 @@
-//! What is on a raw device that is to be written over.
+//! Finds out what is on a raw device before it is overwritten.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -6,12 +6,11 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Where util-linux has the program that knows what begins how, for those whose search path leaves that out.
+/// Where util-linux has blkid, also if the search path lacks that folder.
 const PROGRAMS: [&str; 3] = ["blkid", "/usr/sbin/blkid", "/sbin/blkid"];
 
-/// The partitions of a whole disk by the folder in which the kernel lists it. Source: the kernel's
-/// Documentation/ABI/stable/sysfs-block.
-pub fn partitions(listed: &Path) -> Vec<String> {
+/// Source: the kernel's Documentation/ABI/stable/sysfs-block.
+pub fn list_partitions(listed: &Path) -> Vec<String> {
     let entries = fs::read_dir(listed).into_iter().flatten().flatten();
     let parts = entries.filter(|entry| entry.path().join("partition").exists());
     let mut names: Vec<String> =
@@ -20,18 +19,16 @@ pub fn partitions(listed: &Path) -> Vec<String> {
     names
 }
 
-/// What a device holds by its signatures: file systems, members of arrays, tables of partitions. Its text is a clause.
+/// What a device holds by its signatures: file systems, members of arrays, partition tables. Its
+/// text is a clause.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Signatures {
-    /// Nothing that is known.
+pub enum SignatureScan {
     Nothing,
-    /// This.
     Found(String),
-    /// Nobody could look; why.
     Unseen(String),
 }
 
-impl fmt::Display for Signatures {
+impl fmt::Display for SignatureScan {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Nothing => "blkid knows nothing that is on it",
@@ -40,10 +37,10 @@ impl fmt::Display for Signatures {
     }
 }
 
-/// The signatures on a device, as blkid knows them.
-pub fn signatures(device: &Path) -> Signatures {
-    let unseen = |why: &str| Signatures::Unseen(format!("nobody has looked at what is on it{why}"));
-    // Of a device that it can't read, blkid says the same as of an empty one.
+pub fn read_signatures(device: &Path) -> SignatureScan {
+    let unseen =
+        |why: &str| SignatureScan::Unseen(format!("nobody has looked at what is on it{why}"));
+    // For a device that it can't read, blkid says the same as for an empty one.
     if let Err(error) = File::open(device) {
         return unseen(&format!(": {error}"));
     }
@@ -58,12 +55,12 @@ pub fn signatures(device: &Path) -> Signatures {
     match PROGRAMS.into_iter().map(ask).find(is_there) {
         None => unseen(", since blkid (util-linux) is not here"),
         Some(Err(error)) => unseen(&format!(": blkid: {error}")),
-        Some(Ok(said)) => told(said.status.code(), &String::from_utf8_lossy(&said.stdout)),
+        Some(Ok(said)) => parse_blkid(said.status.code(), &String::from_utf8_lossy(&said.stdout)),
     }
 }
 
-/// What blkid has said. Source: blkid(8), its low-level probing.
-fn told(code: Option<i32>, said: &str) -> Signatures {
+/// Reads the output of blkid. Source: blkid(8), its low-level probing.
+fn parse_blkid(code: Option<i32>, said: &str) -> SignatureScan {
     let value = |key: &str| said.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     let label = value("LABEL").map_or_else(String::new, |label| format!(" named {label}"));
     let kind = value("TYPE").map(|kind| format!("{kind}{label}"));
@@ -71,11 +68,11 @@ fn told(code: Option<i32>, said: &str) -> Signatures {
     let found: Vec<String> = kind.into_iter().chain(table).collect();
     match code {
         Some(0) if !found.is_empty() => {
-            Signatures::Found(format!("on it is {}", found.join(" and ")))
+            SignatureScan::Found(format!("on it is {}", found.join(" and ")))
         }
-        Some(0 | 2) => Signatures::Nothing,
-        Some(8) => Signatures::Found("on it are signatures of several things".into()),
-        _ => Signatures::Unseen("nobody knows what is on it, since blkid failed".into()),
+        Some(0 | 2) => SignatureScan::Nothing,
+        Some(8) => SignatureScan::Found("on it are signatures of several things".into()),
+        _ => SignatureScan::Unseen("nobody knows what is on it, since blkid failed".into()),
     }
 }
 
@@ -95,15 +92,15 @@ mod tests {
             (Some(4), "", "nobody knows what is on it, since blkid failed"),
             (None, "TYPE=ext4\n", "nobody knows what is on it, since blkid failed"),
         ] {
-            assert_eq!(told(code, said).to_string(), words, "{code:?} {said}");
+            assert_eq!(parse_blkid(code, said).to_string(), words, "{code:?} {said}");
         }
     }
 
     #[test]
     fn a_device_that_can_not_be_read_is_not_called_empty() {
         let folder = tempfile::tempdir().unwrap();
-        let seen = signatures(&folder.path().join("gone"));
-        assert!(matches!(&seen, Signatures::Unseen(_)), "{seen}");
+        let seen = read_signatures(&folder.path().join("gone"));
+        assert!(matches!(&seen, SignatureScan::Unseen(_)), "{seen}");
     }
 
     #[test]
@@ -115,7 +112,7 @@ mod tests {
         for name in ["sdb2", "sdb1"] {
             fs::write(disk.path().join(name).join("partition"), "1\n").unwrap();
         }
-        assert_eq!(partitions(disk.path()), ["sdb1", "sdb2"]);
-        assert_eq!(partitions(&disk.path().join("sdb1")), Vec::<String>::new());
+        assert_eq!(list_partitions(disk.path()), ["sdb1", "sdb2"]);
+        assert_eq!(list_partitions(&disk.path().join("sdb1")), Vec::<String>::new());
     }
 }

@@ -1,4 +1,4 @@
-//! The devices that a user names: `/dev/xvdg`, or `/dev/xvd[g-n]` for several.
+//! Reads the devices that a user names: `/dev/xvdg`, or `/dev/xvd[g-n]` for several.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,18 +7,14 @@ use std::slice;
 
 use super::users::{self, Number};
 
-/// So many are taken at most: an array has no more.
+/// The most devices: an array takes no more.
 const MOST: usize = bakeoff_devices::device::raid::MOST_DISKS as usize;
 
-/// Devices by their paths, each once.
-///
-/// # Errors
-/// What is wrong with one of them.
-pub fn read(patterns: &[String]) -> Result<Vec<String>, String> {
+pub fn read_devices(patterns: &[String]) -> Result<Vec<String>, String> {
     let mut devices: Vec<String> = Vec::new();
     for pattern in patterns {
-        for device in expanded(pattern)? {
-            check(&device)?;
+        for device in expand_pattern(pattern)? {
+            check_path(&device)?;
             if devices.contains(&device) {
                 return Err(format!("{device} is named twice; name each disk once"));
             }
@@ -31,20 +27,18 @@ pub fn read(patterns: &[String]) -> Result<Vec<String>, String> {
     Ok(devices)
 }
 
-/// What brackets stand for: each of the letters and of the ranges of letters in them.
-fn expanded(pattern: &str) -> Result<Vec<String>, String> {
+fn expand_pattern(pattern: &str) -> Result<Vec<String>, String> {
     let Some((before, rest)) = pattern.split_once('[') else { return Ok(vec![pattern.to_owned()]) };
     let wrong =
         || format!("`{pattern}` has brackets without letters; write them like /dev/sd[b-e]");
     let (set, after) = rest.split_once(']').ok_or_else(wrong)?;
-    let letters = letters(set).filter(|letters| !letters.is_empty()).ok_or_else(wrong)?;
-    let rests = expanded(after)?;
+    let letters = expand_letters(set).filter(|letters| !letters.is_empty()).ok_or_else(wrong)?;
+    let rests = expand_pattern(after)?;
     let of = |letter: char| rests.iter().map(move |rest| format!("{before}{letter}{rest}"));
     Ok(letters.into_iter().flat_map(of).collect())
 }
 
-/// The letters of a set, in its order.
-fn letters(set: &str) -> Option<Vec<char>> {
+fn expand_letters(set: &str) -> Option<Vec<char>> {
     let (mut letters, mut rest) = (Vec::new(), set.chars().peekable());
     while let Some(first) = rest.next() {
         if rest.next_if_eq(&'-').is_none() {
@@ -57,8 +51,7 @@ fn letters(set: &str) -> Option<Vec<char>> {
     letters.iter().all(char::is_ascii_alphanumeric).then_some(letters)
 }
 
-/// A path goes into commands as it is.
-fn check(device: &str) -> Result<(), String> {
+fn check_path(device: &str) -> Result<(), String> {
     let letters = |c: char| c.is_ascii_alphanumeric() || "/-_.:".contains(c);
     if device.starts_with("/dev/") && device.len() > 5 && device.chars().all(letters) {
         return Ok(());
@@ -68,38 +61,36 @@ fn check(device: &str) -> Result<(), String> {
     ))
 }
 
-/// Which of them this machine uses, each in a line: mounted, swapped to, part of an array, below another device,
-/// as one of LVM or LUKS or a loop device, or opened for writing; and whether a disk that is one of them by another
-/// way is.
+/// Lists how devices are in use: mounted, swapped to, in an array, below another device (LVM, LUKS,
+/// loop), opened for writing, or the same disk by another path.
 pub fn in_use(devices: &[String]) -> Vec<String> {
-    let mut lines = used(devices);
-    for twin in users::twins(devices) {
-        let of_twin = used(slice::from_ref(&twin)).into_iter();
+    let mut lines = find_uses(devices);
+    for twin in users::find_twins(devices) {
+        let of_twin = find_uses(slice::from_ref(&twin)).into_iter();
         lines.extend(of_twin.map(|line| format!("{twin} is the same disk, and {line}")));
     }
     lines
 }
 
-/// The same of the devices by their own ways.
-fn used(devices: &[String]) -> Vec<String> {
+fn find_uses(devices: &[String]) -> Vec<String> {
     let file = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let mut lines = mounted(devices, users::numbers, &file("/proc/self/mountinfo"));
-    lines.extend(found(devices, &file("/proc/swaps"), &file("/proc/mdstat")));
-    lines.extend(devices.iter().flat_map(|device| held(device, Path::new("/sys/class/block"))));
+    let mut lines = find_mounts(devices, users::device_numbers, &file("/proc/self/mountinfo"));
+    lines.extend(find_swaps_and_arrays(devices, &file("/proc/swaps"), &file("/proc/mdstat")));
+    lines.extend(
+        devices.iter().flat_map(|device| find_holders(device, Path::new("/sys/class/block"))),
+    );
     lines.extend(users::describe_users(devices));
     lines
 }
 
-/// Which devices are over a device or its partitions, by the folder in which the kernel lists devices. Arrays
-/// are told otherwise. Source: the kernel's Documentation/ABI/stable/sysfs-block.
-fn held(device: &str, listed: &Path) -> Vec<String> {
+/// Arrays are found elsewhere. Source: the kernel's Documentation/ABI/stable/sysfs-block.
+fn find_holders(device: &str, listed: &Path) -> Vec<String> {
     let Some(name) = device.strip_prefix("/dev/") else { return Vec::new() };
     let names = |folder: &Path| -> Vec<String> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
     };
     let own = listed.join(name);
-    // The folders of partitions lie in the device's.
     let parts = names(&own).into_iter().filter(|part| is_it_or_its_part(name, part));
     let folders = parts.map(|part| own.join(part)).chain([own.clone()]);
     let holders = folders.flat_map(|folder| names(&folder.join("holders")));
@@ -107,9 +98,8 @@ fn held(device: &str, listed: &Path) -> Vec<String> {
     others.map(|holder| format!("{device} is below the device {holder}")).collect()
 }
 
-/// Where devices or partitions of them are mounted, by what the kernel says. It knows a mounted device by its number,
-/// too: the name may be another one, as `/dev/root`. Source: proc_pid_mountinfo(5).
-fn mounted(
+/// Compares device numbers, too: a mount may name `/dev/root`. Source: proc_pid_mountinfo(5).
+fn find_mounts(
     devices: &[String],
     numbers: impl Fn(&str) -> BTreeSet<Number>,
     mounts: &str,
@@ -119,7 +109,7 @@ fn mounted(
         let (mount, source) = line.split_once(" - ")?;
         let source = source.split(' ').nth(1)?;
         let mut fields = mount.split(' ').skip(2);
-        let (number, point) = (users::number(fields.next()?)?, fields.nth(1)?);
+        let (number, point) = (users::parse_number(fields.next()?)?, fields.nth(1)?);
         let root = if point == "/" { " (the root file system)" } else { "" };
         if devices.iter().any(|device| is_it_or_its_part(device, source)) {
             return Some(format!("{source} is mounted on {point}{root}"));
@@ -130,8 +120,8 @@ fn mounted(
     mounts.lines().filter_map(line).collect()
 }
 
-/// Which devices are swapped to or in an array, by what the kernel says. Sources: proc_swaps(5), md(4).
-fn found(devices: &[String], swaps: &str, arrays: &str) -> Vec<String> {
+/// Sources: proc_swaps(5), md(4).
+fn find_swaps_and_arrays(devices: &[String], swaps: &str, arrays: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for device in devices {
         let is_part = |path: &str| is_it_or_its_part(device, path);
@@ -148,10 +138,10 @@ fn found(devices: &[String], swaps: &str, arrays: &str) -> Vec<String> {
     lines
 }
 
-/// Whether a path is that of a device or of a partition of it: `/dev/sdb1`, `/dev/nvme0n1p1`.
+/// A partition's path is `/dev/sdb1` or `/dev/nvme0n1p1`.
 fn is_it_or_its_part(device: &str, path: &str) -> bool {
     let Some(rest) = path.strip_prefix(device) else { return false };
-    // After a digit a `p` stands before the partition's number.
+    // After a digit, a `p` stands before the partition's number.
     let number = match device.ends_with(|letter: char| letter.is_ascii_digit()) {
         true => rest.strip_prefix('p').unwrap_or_default(),
         false => rest,
@@ -165,7 +155,7 @@ mod tests {
 
     fn all(patterns: &[&str]) -> Result<String, String> {
         let patterns: Vec<String> = patterns.iter().map(|&it| it.to_owned()).collect();
-        read(&patterns).map(|devices| devices.join(" "))
+        read_devices(&patterns).map(|devices| devices.join(" "))
     }
 
     #[test]
@@ -203,7 +193,7 @@ mod tests {
         let swaps = "Filename Type Size Used Priority\n/dev/sdb2 partition 1 0 -2\n";
         let arrays =
             "Personalities : [raid10]\nmd127 : active raid1 sdc[1] sdx[0]\n      1 blocks\n";
-        let found = found(&devices, swaps, arrays);
+        let found = find_swaps_and_arrays(&devices, swaps, arrays);
         assert_eq!(found, ["/dev/sdb2 is swapped to", "/dev/sdc is part of the array md127"]);
     }
 
@@ -225,7 +215,7 @@ mod tests {
             "/dev/sda1 is mounted on /home",
             "/dev/sdc is mounted on /data",
         ];
-        assert_eq!(mounted(&devices, numbers, mounts), expected);
+        assert_eq!(find_mounts(&devices, numbers, mounts), expected);
     }
 
     #[test]
@@ -234,7 +224,7 @@ mod tests {
         for holder in ["sda/holders/md0", "sda/sda2/holders/dm-1", "sda/queue", "sdb/holders"] {
             fs::create_dir_all(listed.path().join(holder)).unwrap();
         }
-        let found = |device| held(device, listed.path());
+        let found = |device| find_holders(device, listed.path());
         assert_eq!(found("/dev/sda"), ["/dev/sda is below the device dm-1"]);
         assert_eq!([found("/dev/sdb"), found("/dev/sdc")], [Vec::<String>::new(), Vec::new()]);
     }

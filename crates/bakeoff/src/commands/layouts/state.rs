@@ -1,5 +1,4 @@
-//! What a user has to know of disks before an array is made of them: which this machine does not have, which are in
-//! use, and which hold something.
+//! Finds disks that are missing, in use, or not empty, before an array is made of them.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
@@ -10,39 +9,33 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags, major, minor};
 use rustix::io::Errno;
 
-use super::contents::{self, Signatures};
+use super::contents::{self, SignatureScan};
 use super::devices;
 
-/// The states of some disks.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct DiskStates {
-    /// Disks that are not on this machine.
     missing: Vec<String>,
-    /// Why no array can be made of others, each in a clause: they are in use, or no disks.
+    /// Why some disks can't be in an array, each as a clause: in use, or no disk.
     refused: Vec<String>,
-    /// What others hold, each in a line.
     held: Vec<String>,
-    /// Why nobody could look at others, each in a line.
     unseen: Vec<String>,
 }
 
 impl DiskStates {
-    /// Looks at disks; nothing is written to them.
     pub fn from_disks(disks: &[String]) -> Self {
         let mut states = Self::default();
-        states.refused.extend(devices::in_use(&names(disks)));
+        states.refused.extend(devices::in_use(&disk_names(disks)));
         let is_explained = !states.refused.is_empty();
         for disk in disks {
-            states.look(disk, fs::metadata(disk));
+            states.note_disk(disk, fs::metadata(disk));
         }
         if !is_explained {
-            states.refused.extend(disks.iter().filter_map(|disk| kept(disk)));
+            states.refused.extend(disks.iter().filter_map(|disk| kernel_holds(disk)));
         }
         states
     }
 
-    /// Notes what there is to say of a disk by what its path leads to.
-    fn look(&mut self, disk: &str, about: io::Result<Metadata>) {
+    fn note_disk(&mut self, disk: &str, about: io::Result<Metadata>) {
         let about = match about {
             Ok(about) => about,
             Err(error)
@@ -56,20 +49,20 @@ impl DiskStates {
             return self.refused.push(format!("{disk} is no block device"));
         }
         let listed = format!("/sys/dev/block/{}:{}", major(about.rdev()), minor(about.rdev()));
-        let partitions = contents::partitions(Path::new(&listed));
+        let partitions = contents::list_partitions(Path::new(&listed));
         if !partitions.is_empty() {
             let names = partitions.join(", ");
             self.held.push(format!("NOT EMPTY: {disk} has the partitions {names}"));
         }
-        match contents::signatures(Path::new(disk)) {
-            Signatures::Nothing => {}
-            Signatures::Found(what) => self.held.push(format!("NOT EMPTY: {disk}: {what}")),
-            Signatures::Unseen(why) => self.unseen.push(format!("NOT LOOKED AT: {disk}: {why}")),
+        match contents::read_signatures(Path::new(disk)) {
+            SignatureScan::Nothing => {}
+            SignatureScan::Found(what) => self.held.push(format!("NOT EMPTY: {disk}: {what}")),
+            SignatureScan::Unseen(why) => self.unseen.push(format!("NOT LOOKED AT: {disk}: {why}")),
         }
     }
 
-    /// Why no commands are printed for these disks, where one of them is in use or no disk.
-    pub fn refusal(&self) -> Option<String> {
+    /// Why no commands are printed, if a disk is in use or is no disk.
+    pub fn refuse_in_use(&self) -> Option<String> {
         (!self.refused.is_empty()).then(|| {
             format!(
                 "no layouts of these disks are printed: {}; name disks that nobody uses, or end that use first",
@@ -78,13 +71,11 @@ impl DiskStates {
         })
     }
 
-    /// Whether the commands would destroy something that is on one of the disks.
     pub fn hold_something(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// All of it, a comment of a shell a line.
-    pub fn comments(&self) -> String {
+    pub fn to_comments(&self) -> String {
         let missing = (!self.missing.is_empty()).then(|| {
             format!(
                 "NOT HERE: {}: no such device on this machine; the commands are for a machine that has it",
@@ -96,9 +87,9 @@ impl DiskStates {
     }
 }
 
-/// Says so of a disk that the kernel keeps for somebody whom no list names, as a file system over several disks.
-/// Nothing is written: it is opened for reading, as nobody else's. Source: open(2), `O_EXCL`.
-fn kept(disk: &str) -> Option<String> {
+/// Finds users that no list shows, such as a file system over several disks. Opens for reading
+/// only. Source: open(2), `O_EXCL`.
+fn kernel_holds(disk: &str) -> Option<String> {
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::NONBLOCK | OFlags::CLOEXEC;
     match rustix::fs::open(disk, flags, Mode::empty()) {
         Err(Errno::BUSY) => Some(format!(
@@ -108,8 +99,8 @@ fn kept(disk: &str) -> Option<String> {
     }
 }
 
-/// The names by which disks may be in use: as they are given, and where that is a link, what it leads to.
-fn names(disks: &[String]) -> Vec<String> {
+/// The names under which disks may be in use: as given, and the target if that is a link.
+fn disk_names(disks: &[String]) -> Vec<String> {
     let led_to = disks.iter().filter_map(|disk| fs::canonicalize(disk).ok());
     let led_to = led_to.map(|path| path.to_string_lossy().into_owned());
     let mut seen = BTreeSet::new();
@@ -129,24 +120,24 @@ mod tests {
         let states = of(&["/dev/bakeoff-none-g", "/dev/bakeoff-none-h", "/dev/null/x"]);
         let line =
             "# NOT HERE: /dev/bakeoff-none-g /dev/bakeoff-none-h /dev/null/x: no such device";
-        assert!(states.comments().starts_with(line), "{}", states.comments());
-        assert_eq!(states.comments().lines().count(), 1);
-        assert_eq!((states.refusal(), states.hold_something()), (None, false));
+        assert!(states.to_comments().starts_with(line), "{}", states.to_comments());
+        assert_eq!(states.to_comments().lines().count(), 1);
+        assert_eq!((states.refuse_in_use(), states.hold_something()), (None, false));
     }
 
     #[test]
     fn what_is_no_disk_is_no_place_for_an_array() {
         let states = of(&["/dev/null"]);
-        let refusal = states.refusal().expect("it is no disk");
+        let refusal = states.refuse_in_use().expect("it is no disk");
         assert!(refusal.contains("/dev/null is no block device"), "{refusal}");
     }
 
     #[test]
     fn what_nobody_could_look_at_is_told_and_is_not_called_empty() {
         let mut states = DiskStates::default();
-        states.look("/dev/sdx", Err(ErrorKind::PermissionDenied.into()));
-        assert!(states.comments().starts_with("# NOT LOOKED AT: /dev/sdx: "), "{states:?}");
-        assert_eq!((states.refusal(), states.hold_something()), (None, false));
+        states.note_disk("/dev/sdx", Err(ErrorKind::PermissionDenied.into()));
+        assert!(states.to_comments().starts_with("# NOT LOOKED AT: /dev/sdx: "), "{states:?}");
+        assert_eq!((states.refuse_in_use(), states.hold_something()), (None, false));
     }
 
     #[test]
@@ -155,6 +146,6 @@ mod tests {
         let link = folder.path().join("by-id");
         std::os::unix::fs::symlink("/dev/null", &link).unwrap();
         let link = link.to_string_lossy().into_owned();
-        assert_eq!(names(&[link.clone(), "/dev/null".into()]), [link, "/dev/null".into()]);
+        assert_eq!(disk_names(&[link.clone(), "/dev/null".into()]), [link, "/dev/null".into()]);
     }
 }

@@ -1,5 +1,5 @@
-//! Who has a device that the kernel's lists of mounts, of swap and of arrays don't name: loop devices over it, and
-//! processes that have opened it to write to it; and which disks are the same one by another way.
+//! Finds users of a device that the lists of mounts, swap and arrays don't show: loop devices,
+//! processes that write to it, and other paths to the same disk.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,47 +8,46 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, major, minor, statx};
 
-/// A device's number, major and minor.
 pub type Number = (u32, u32);
 
-/// Where the kernel lists disks by their names.
 const DISKS: &str = "/sys/block";
-/// Where a disk has the name that it has by every way to it.
+/// Files with a disk's worldwide name, which is the same by every path to the disk.
 const NAMES: [&str; 2] = ["wwid", "device/wwid"];
 
-/// Who has these devices, partitions of them, or the whole disks of which they are partitions, each in a line.
+/// One line for each user of these devices, of their partitions, or of their whole disks.
 pub fn describe_users(devices: &[String]) -> Vec<String> {
-    let numbers: BTreeSet<Number> = devices.iter().flat_map(|device| numbers(device)).collect();
+    let numbers: BTreeSet<Number> =
+        devices.iter().flat_map(|device| device_numbers(device)).collect();
     if numbers.is_empty() {
         return Vec::new();
     }
-    let mut lines = loops(&numbers, Path::new(DISKS));
-    lines.extend(writers(&numbers, Path::new("/proc")));
+    let mut lines = find_loops(&numbers, Path::new(DISKS));
+    lines.extend(find_writers(&numbers, Path::new("/proc")));
     lines
 }
 
-/// The numbers of a device, of its partitions, and of its whole disk; none of a path that is no device's.
-pub fn numbers(device: &str) -> BTreeSet<Number> {
-    listed(Path::new(device))
-        .map(|folder| family(&folder).into_iter().collect())
+pub fn device_numbers(device: &str) -> BTreeSet<Number> {
+    sysfs_folder(Path::new(device))
+        .map(|folder| family_numbers(&folder).into_iter().collect())
         .unwrap_or_default()
 }
 
-/// A number as the kernel writes it: `8:1`.
-pub fn number(text: &str) -> Option<Number> {
+/// The kernel writes a number as `8:1`.
+pub fn parse_number(text: &str) -> Option<Number> {
     let (major, minor) = text.split_once(':')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// The paths of other disks that are one of these by another way, as their names say.
-pub fn twins(devices: &[String]) -> Vec<String> {
-    let disks: Vec<PathBuf> =
-        devices.iter().filter_map(|device| Some(disk(&listed(Path::new(device))?))).collect();
-    same(&disks, Path::new(DISKS)).iter().map(|name| format!("/dev/{name}")).collect()
+/// Finds other paths to these disks by the disks' worldwide names.
+pub fn find_twins(devices: &[String]) -> Vec<String> {
+    let disks: Vec<PathBuf> = devices
+        .iter()
+        .filter_map(|device| Some(whole_disk(&sysfs_folder(Path::new(device))?)))
+        .collect();
+    find_same_disks(&disks, Path::new(DISKS)).iter().map(|name| format!("/dev/{name}")).collect()
 }
 
-/// The names of other disks in a folder that have the name of one of these.
-fn same(disks: &[PathBuf], all: &Path) -> Vec<String> {
+fn find_same_disks(disks: &[PathBuf], all: &Path) -> Vec<String> {
     let name = |folder: &Path| {
         let names = NAMES.iter().filter_map(|file| fs::read_to_string(folder.join(file)).ok());
         names.map(|name| name.trim().to_owned()).find(|name| !name.is_empty())
@@ -58,43 +57,38 @@ fn same(disks: &[PathBuf], all: &Path) -> Vec<String> {
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.clone());
         !disks.contains(&folder) && name(&folder).is_some_and(|name| own.contains(&name))
     };
-    let others = entries(all).into_iter().filter(is_other);
+    let others = list_entries(all).into_iter().filter(is_other);
     others.filter_map(|it| Some(it.file_name()?.to_string_lossy().replace('!', "/"))).collect()
 }
 
-/// What a folder holds, in the order of the names.
-fn entries(folder: &Path) -> Vec<PathBuf> {
+fn list_entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     paths.sort();
     paths
 }
 
-/// The folder in which the kernel lists the device of a path, without links. Source: the kernel's
-/// Documentation/ABI/stable/sysfs-block.
-fn listed(device: &Path) -> Option<PathBuf> {
+/// Source: the kernel's Documentation/ABI/stable/sysfs-block.
+fn sysfs_folder(device: &Path) -> Option<PathBuf> {
     let about = fs::metadata(device).ok().filter(|it| it.file_type().is_block_device())?;
     let (major, minor) = (major(about.rdev()), minor(about.rdev()));
     fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()
 }
 
-/// The folder of the whole disk.
-fn disk(listed: &Path) -> PathBuf {
-    // The folders of partitions lie in their disk's.
+fn whole_disk(listed: &Path) -> PathBuf {
     let above = listed.parent().filter(|_| listed.join("partition").exists());
     above.unwrap_or(listed).to_owned()
 }
 
-/// The numbers of a device, of its partitions, and of its whole disk.
-fn family(listed: &Path) -> Vec<Number> {
-    let parts = entries(listed).into_iter().filter(|it| it.join("partition").exists());
-    let all = parts.chain([listed.to_owned(), disk(listed)]);
-    let of = |folder: PathBuf| number(fs::read_to_string(folder.join("dev")).ok()?.trim());
+fn family_numbers(listed: &Path) -> Vec<Number> {
+    let parts = list_entries(listed).into_iter().filter(|it| it.join("partition").exists());
+    let all = parts.chain([listed.to_owned(), whole_disk(listed)]);
+    let of = |folder: PathBuf| parse_number(fs::read_to_string(folder.join("dev")).ok()?.trim());
     all.filter_map(of).collect()
 }
 
-/// Which loop devices are over these. Source: the kernel's Documentation/ABI/testing/sysfs-block-loop.
-fn loops(numbers: &BTreeSet<Number>, disks: &Path) -> Vec<String> {
+/// Source: the kernel's Documentation/ABI/testing/sysfs-block-loop.
+fn find_loops(numbers: &BTreeSet<Number>, disks: &Path) -> Vec<String> {
     let line = |folder: PathBuf| {
         let text = fs::read_to_string(folder.join("loop/backing_file")).ok()?;
         let backing = text.trim_end_matches('\n');
@@ -105,18 +99,17 @@ fn loops(numbers: &BTreeSet<Number>, disks: &Path) -> Vec<String> {
                 let is_one = about.file_type().is_block_device() && numbers.contains(&number);
                 is_one.then(|| format!("{backing} is below the device {name}"))
             }
-            // It may be one of these.
+            // The backing file may be one of these devices.
             Err(error) => backing
                 .starts_with("/dev/")
                 .then(|| format!("{name} is over {backing}, at which nobody can look: {error}")),
         }
     };
-    entries(disks).into_iter().filter_map(line).collect()
+    list_entries(disks).into_iter().filter_map(line).collect()
 }
 
-/// Which other processes have one of these open to write to it, as far as this user may know. Nothing is opened,
-/// and no server of files is asked. Source: proc_pid_fd(5), proc_pid_fdinfo(5).
-fn writers(numbers: &BTreeSet<Number>, proc: &Path) -> Vec<String> {
+/// Opens nothing, and asks no file server. Source: proc_pid_fd(5), proc_pid_fdinfo(5).
+fn find_writers(numbers: &BTreeSet<Number>, proc: &Path) -> Vec<String> {
     let own = fs::read_link(proc.join("self")).unwrap_or_default();
     let own = own.to_string_lossy();
     let is_one = |descriptor: &Path| {
@@ -130,7 +123,7 @@ fn writers(numbers: &BTreeSet<Number>, proc: &Path) -> Vec<String> {
     let line = |process: PathBuf| {
         let number = process.file_name()?.to_string_lossy().into_owned();
         let is_other = number.bytes().all(|byte| byte.is_ascii_digit()) && number != own;
-        let descriptors = if is_other { entries(&process.join("fd")) } else { Vec::new() };
+        let descriptors = if is_other { list_entries(&process.join("fd")) } else { Vec::new() };
         let writes = |descriptor: &PathBuf| {
             let name = descriptor.file_name().unwrap_or_default();
             let about = fs::read_to_string(process.join("fdinfo").join(name));
@@ -141,10 +134,10 @@ fn writers(numbers: &BTreeSet<Number>, proc: &Path) -> Vec<String> {
         let name = fs::read_to_string(process.join("comm")).unwrap_or_default();
         Some(format!("process {number} ({}) has {} open for writing", name.trim(), what.display()))
     };
-    entries(proc).into_iter().filter_map(line).collect()
+    list_entries(proc).into_iter().filter_map(line).collect()
 }
 
-/// Whether a descriptor is for writing, by what the kernel tells of it; so is one of which it tells nothing.
+/// Whether a descriptor is open for writing; true if the kernel doesn't say.
 fn may_write(about: &str) -> bool {
     let flags = about.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|flags| u64::from_str_radix(flags.trim(), 8).ok());
@@ -175,7 +168,7 @@ mod tests {
         for part in ["sda/sda1/partition", "sda/sda2/partition"] {
             fs::write(at(part), "1\n").unwrap();
         }
-        let of = |path: &str| family(&at(path)).into_iter().collect::<BTreeSet<_>>();
+        let of = |path: &str| family_numbers(&at(path)).into_iter().collect::<BTreeSet<_>>();
         assert_eq!(of("sda"), BTreeSet::from([(8, 0), (8, 1), (8, 2)]));
         assert_eq!(of("sda/sda2"), BTreeSet::from([(8, 0), (8, 2)]));
     }
@@ -191,7 +184,7 @@ mod tests {
         for disk in ["vda", "vdb"] {
             fs::create_dir(all.join(disk)).unwrap();
         }
-        let of = |disk: &str| same(&[all.join(disk)], &all);
+        let of = |disk: &str| find_same_disks(&[all.join(disk)], &all);
         assert_eq!(of("sda"), ["sdc"]);
         assert_eq!([of("sdb"), of("vda")], [Vec::<String>::new(), Vec::new()]);
     }
@@ -203,7 +196,7 @@ mod tests {
             fs::create_dir_all(folder.path().join(name).join("loop")).unwrap();
             fs::write(folder.path().join(name).join("loop/backing_file"), backing).unwrap();
         }
-        let found = loops(&BTreeSet::from([(8, 0)]), folder.path());
+        let found = find_loops(&BTreeSet::from([(8, 0)]), folder.path());
         assert!(found.len() == 1 && found[0].starts_with("loop0 is over /dev/gone"), "{found:?}");
     }
 }

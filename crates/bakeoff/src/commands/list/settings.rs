@@ -1,33 +1,30 @@
-//! `bakeoff list settings`: what bakeoff sets of each engine, what the values depend on, and why.
+//! `bakeoff list settings`: prints the settings that bakeoff gives each engine, what their values
+//! depend on, and why.
 
 use bakeoff_engines::{Durability, Engine, OpenTerms, Setting};
 use bakeoff_lab::Registry;
 
 use super::INDENTS;
-use crate::output::wrapped;
+use crate::output::wrap_text;
 
-/// Bytes of a limit of memory, by which it shows what depends on one.
+/// A memory limit in bytes that shows which settings depend on one.
 const LIMIT: u64 = 512 << 20;
-/// What a setting depends on that is the same everywhere.
 const NOTHING: &str = "nothing";
-/// What stands for a setting that is left as it comes.
 const UNSET: &str = "as it comes";
 
-/// A setting of an engine's.
 struct SettingRow {
     name: String,
-    /// Its value, or one for each level or limit where they differ.
+    /// The value; one per level or limit if they differ.
     values: String,
     depends_on: &'static str,
     why: &'static str,
 }
 
-/// Each setting of each engine, in lines of so many columns. No name and no value is ever divided: in a table of
-/// columns they would be, since some take half of a terminal.
-pub fn text(registry: &Registry, width: usize) -> String {
+/// Never breaks a name or a value, as a table would.
+pub fn format_settings(registry: &Registry, width: usize) -> String {
     let mut text = String::new();
     for engine in registry.engines() {
-        let rows = rows(engine);
+        let rows = setting_rows(engine);
         if rows.is_empty() {
             continue;
         }
@@ -35,25 +32,24 @@ pub fn text(registry: &Registry, width: usize) -> String {
         text += &format!("{before}{}\n", engine.about().name);
         for SettingRow { name, values, depends_on, why } in rows {
             let values = values.replace('\n', "; ");
-            text += &wrapped(&format!("{name} = {values}"), INDENTS, width);
+            text += &wrap_text(&format!("{name} = {values}"), INDENTS, width);
             let said = match depends_on {
                 NOTHING => why.to_owned(),
                 _ => format!("depends on {depends_on}: {why}"),
             };
-            text += &wrapped(&said, [INDENTS[1]; 2], width);
+            text += &wrap_text(&said, [INDENTS[1]; 2], width);
         }
     }
     text
 }
 
-/// The engines that get any.
-pub fn engines(registry: &Registry) -> Vec<String> {
-    let set = registry.engines().filter(|engine| !rows(*engine).is_empty());
+pub fn engines_with_settings(registry: &Registry) -> Vec<String> {
+    let set = registry.engines().filter(|engine| !setting_rows(*engine).is_empty());
     set.map(|engine| engine.about().name.to_owned()).collect()
 }
 
-fn rows(engine: &dyn Engine) -> Vec<SettingRow> {
-    let given = Durability::ALL.into_iter().filter(|level| engine.gives(*level).is_ok());
+fn setting_rows(engine: &dyn Engine) -> Vec<SettingRow> {
+    let given = Durability::ALL.into_iter().filter(|level| engine.check_level(*level).is_ok());
     let levels: Vec<(Durability, Vec<Setting>)> =
         given.map(|level| (level, engine.settings(&OpenTerms::new(level)))).collect();
     let Some((strongest, free)) = levels.last() else { return Vec::new() };
@@ -62,14 +58,14 @@ fn rows(engine: &dyn Engine) -> Vec<SettingRow> {
     let mut rows: Vec<SettingRow> = Vec::new();
     for setting in levels.iter().flat_map(|(_, settings)| settings).chain(&limited) {
         if rows.iter().all(|row| row.name != setting.name) {
-            rows.push(row(setting, &levels, free, &limited));
+            rows.push(setting_row(setting, &levels, free, &limited));
         }
     }
     rows
 }
 
-/// The row of a setting, whose value is looked up at each level, and without and with a limit of memory.
-fn row(
+/// Looks the setting up at each level, and with and without a memory limit.
+fn setting_row(
     setting: &Setting,
     levels: &[(Durability, Vec<Setting>)],
     free: &[Setting],
@@ -77,9 +73,9 @@ fn row(
 ) -> SettingRow {
     let name = &setting.name;
     let of_levels: Vec<(&str, &str)> =
-        levels.iter().map(|(level, settings)| (level.name(), value(settings, name))).collect();
+        levels.iter().map(|(level, settings)| (level.name(), find_value(settings, name))).collect();
     let of_limit = limited.iter().find(|it| it.name == *name).and_then(|it| it.reason);
-    let (free, limited) = (value(free, name), value(limited, name));
+    let (free, limited) = (find_value(free, name), find_value(limited, name));
     let by_level = of_levels.iter().any(|(_, other)| *other != free);
     let by_memory = free != limited;
     let mut values: Vec<String> = match by_level {
@@ -95,13 +91,12 @@ fn row(
         (false, true) => "memory",
         (false, false) => NOTHING,
     };
-    // What a limit decides is explained by what it is of a limit.
+    // A value that depends on a limit is explained by the reason that holds with a limit.
     let why = of_limit.filter(|_| by_memory).or(setting.reason).unwrap_or_default();
     SettingRow { name: name.clone(), values: values.join("\n"), depends_on, why }
 }
 
-/// The value of a setting.
-fn value<'s>(settings: &'s [Setting], name: &str) -> &'s str {
+fn find_value<'s>(settings: &'s [Setting], name: &str) -> &'s str {
     settings.iter().find(|it| it.name == name).map_or(UNSET, |it| it.value.as_str())
 }
 
@@ -115,7 +110,7 @@ mod tests {
         let mut all = Vec::new();
         for engine in registry.engines() {
             let name = engine.about().name;
-            for row in rows(engine) {
+            for row in setting_rows(engine) {
                 assert!(!row.why.is_empty(), "{name}: {}", row.name);
                 all.push((name, row));
             }
@@ -142,9 +137,9 @@ mod tests {
     fn no_word_is_divided_however_narrow_the_terminal_is() {
         let registry = Registry::standard();
         for width in [60, 80, 120] {
-            let text = text(&registry, width);
+            let text = format_settings(&registry, width);
             let words: std::collections::BTreeSet<&str> = text.split([' ', '\n', ';']).collect();
-            for row in registry.engines().flat_map(rows) {
+            for row in registry.engines().flat_map(setting_rows) {
                 let said = [&*row.name, &*row.values, row.why].join(" ");
                 for word in said.split([' ', '\n', ';']) {
                     assert!(words.contains(word), "{width}: {word} of {}:\n{text}", row.name);
@@ -158,14 +153,14 @@ mod tests {
 
     #[test]
     fn lines_break_between_words_alone() {
-        assert_eq!(wrapped("one two three", ["", "  "], 7), "one two\n  three\n");
-        assert_eq!(wrapped("a innodb_flush b", ["", "  "], 8), "a\n  innodb_flush\n  b\n");
-        assert_eq!(wrapped("innodb_flush", [" ", "  "], 4), " innodb_flush\n", "no empty line");
+        assert_eq!(wrap_text("one two three", ["", "  "], 7), "one two\n  three\n");
+        assert_eq!(wrap_text("a innodb_flush b", ["", "  "], 8), "a\n  innodb_flush\n  b\n");
+        assert_eq!(wrap_text("innodb_flush", [" ", "  "], 4), " innodb_flush\n", "no empty line");
     }
 
     #[test]
     fn an_engine_that_gets_no_settings_is_not_named() {
-        let named = engines(&Registry::standard());
+        let named = engines_with_settings(&Registry::standard());
         assert!(named.iter().any(|name| name == "postgres"), "{named:?}");
         assert!(named.iter().all(|name| name != "null"), "{named:?}");
     }

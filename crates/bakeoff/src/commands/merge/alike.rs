@@ -1,4 +1,4 @@
-//! Whether run folders are of one plan and one program, and all that differs where they are not.
+//! Checks that run folders belong to one plan and one program, and lists all differences.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,28 +6,26 @@ use bakeoff_results::Run;
 
 use crate::exit::{CommandFailure, Exit};
 
-/// Of many folders so many are named.
 const NAMES: usize = 8;
 
-/// What is held against each other of runs that are to be of one plan.
 pub struct MergeTerms<'a> {
     pub name: String,
     pub run: &'a Run,
     pub experiment: &'a str,
     pub plan: &'a str,
-    /// The SHA-256 of the program; `None` where an older bakeoff has not recorded it.
+    /// The SHA-256 of the program; `None` if an older bakeoff has not recorded it.
     pub program: Option<&'a str>,
     pub count: u32,
 }
 
-/// Refuses runs of two plans or two programs, and says all in which they differ.
-pub fn check<'a>(
+/// Refuses runs of different plans or programs, and lists all differences.
+pub fn check_alike<'a>(
     first: &MergeTerms<'_>,
     others: impl IntoIterator<Item = MergeTerms<'a>>,
 ) -> Result<(), CommandFailure> {
     let others: Vec<MergeTerms<'a>> = others.into_iter().collect();
     let all: Vec<&MergeTerms<'_>> = std::iter::once(first).chain(&others).collect();
-    let told = differences(&all);
+    let told = find_differences(&all);
     let firsts = told.iter().filter_map(|it| it.values.first()).map(|(_, names)| names);
     let Some(one) = firsts.flatten().next() else { return Ok(()) };
     let mut names: Vec<String> = Vec::new();
@@ -38,7 +36,7 @@ pub fn check<'a>(
             }
         }
     }
-    let lines: String = told.iter().map(|it| format!("\n  {}", it.line())).collect();
+    let lines: String = told.iter().map(|it| format!("\n  {}", it.to_line())).collect();
     let text = format!(
         "{one} and {} can't be one run:{lines}\nMerge shards of one experiment, seed and bakeoff alone",
         first_of(&names)
@@ -46,15 +44,15 @@ pub fn check<'a>(
     Err(CommandFailure::new(Exit::Folder, text))
 }
 
-/// Something that differs between runs: what it is, with a verb, each value, and all folders that have it.
+/// A difference between runs: its name with a verb, each value, and the folders that have it.
 struct RunDifference {
     what: String,
     values: Vec<(String, Vec<String>)>,
 }
 
 impl RunDifference {
-    /// Notes that a folder has a value. One that is named twice is noted once.
-    fn add(&mut self, value: String, name: &str) {
+    /// Notes that a folder has a value. A folder named twice is noted once.
+    fn add_value(&mut self, value: String, name: &str) {
         match self.values.iter_mut().find(|(known, _)| *known == value) {
             Some((_, names)) if names.iter().any(|known| known == name) => {}
             Some((_, names)) => names.push(name.to_owned()),
@@ -62,9 +60,9 @@ impl RunDifference {
         }
     }
 
-    /// "`seed` is 42 in one, 77 in two, three": of the value that most folders have the first of these, of any
-    /// other all.
-    fn line(&self) -> String {
+    /// Example: "`seed` is 42 in one, 77 in two, three". Lists few of the folders with the
+    /// commonest value, and all others.
+    fn to_line(&self) -> String {
         let count = |at: &usize| self.values[*at].1.len();
         let usual = (0..self.values.len()).rev().max_by_key(count);
         let values = self.values.iter().enumerate().map(|(at, (value, names))| {
@@ -75,7 +73,6 @@ impl RunDifference {
     }
 }
 
-/// The first folders by their names, and how many more there are.
 fn first_of(names: &[String]) -> String {
     let shown = names[..names.len().min(NAMES)].join(", ");
     match names.len().saturating_sub(NAMES) {
@@ -84,11 +81,10 @@ fn first_of(names: &[String]) -> String {
     }
 }
 
-/// All in which runs differ that are to be of one plan.
-fn differences(all: &[&MergeTerms<'_>]) -> Vec<RunDifference> {
-    let keys = all.iter().flat_map(|it| settled(it.experiment)).map(|(key, _)| key);
+fn find_differences(all: &[&MergeTerms<'_>]) -> Vec<RunDifference> {
+    let keys = all.iter().flat_map(|it| experiment_keys(it.experiment)).map(|(key, _)| key);
     let keys: BTreeSet<&str> = keys.collect();
-    // A text is told by where it lies, too: of one plan it is the same.
+    // Texts are compared by their place, too: it is the same within a plan.
     let mut texts: BTreeMap<&str, &str> = BTreeMap::new();
     for it in all {
         texts.entry(it.plan).or_insert(&it.run.text);
@@ -96,9 +92,9 @@ fn differences(all: &[&MergeTerms<'_>]) -> Vec<RunDifference> {
     let mut told: Vec<RunDifference> = Vec::new();
     for it in all {
         let text = texts.get(it.plan).copied().unwrap_or_default();
-        for (what, value) in facts(it, &keys, text) {
+        for (what, value) in collect_facts(it, &keys, text) {
             match told.iter_mut().find(|known| known.what == what) {
-                Some(known) => known.add(value, &it.name),
+                Some(known) => known.add_value(value, &it.name),
                 None => {
                     told.push(RunDifference { what, values: vec![(value, vec![it.name.clone()])] })
                 }
@@ -109,15 +105,13 @@ fn differences(all: &[&MergeTerms<'_>]) -> Vec<RunDifference> {
     told
 }
 
-/// What has to be the same in runs of one plan, as it is in one of them: what it is, with a verb, and its value.
-/// `keys` are those of all their experiments.
-fn facts(it: &MergeTerms<'_>, keys: &BTreeSet<&str>, text: &str) -> Vec<(String, String)> {
+fn collect_facts(it: &MergeTerms<'_>, keys: &BTreeSet<&str>, text: &str) -> Vec<(String, String)> {
     let MergeTerms { run, .. } = it;
     let fact = |what: &str, value: &str| (what.to_owned(), value.to_owned());
-    let own: BTreeMap<&str, &str> = settled(it.experiment).collect();
+    let own: BTreeMap<&str, &str> = experiment_keys(it.experiment).collect();
     let mut facts = vec![
         fact("bakeoff is", &run.version),
-        fact("bakeoff's build is", build(run)),
+        fact("bakeoff's build is", build_kind(run)),
         fact("the SHA-256 of bakeoff's program is", it.program.unwrap_or("not recorded")),
     ];
     for key in keys {
@@ -128,7 +122,8 @@ fn facts(it: &MergeTerms<'_>, keys: &BTreeSet<&str>, text: &str) -> Vec<(String,
     for engine in &run.engines {
         let name = &engine.name;
         facts.push(fact(&format!("{name} is"), &engine.version));
-        facts.push(fact(&format!("the settings of {name} are"), &settings(&engine.settings)));
+        facts
+            .push(fact(&format!("the settings of {name} are"), &format_settings(&engine.settings)));
     }
     facts.push(fact("what can't be run is", &left_out(run)));
     facts.push(fact("the text is", text));
@@ -136,25 +131,23 @@ fn facts(it: &MergeTerms<'_>, keys: &BTreeSet<&str>, text: &str) -> Vec<(String,
     facts
 }
 
-/// How bakeoff was built.
-fn build(run: &Run) -> &'static str {
+fn build_kind(run: &Run) -> &'static str {
     if run.debug_build { "a debug build" } else { "optimised" }
 }
 
-/// What of the experiment can't be had.
 fn left_out(run: &Run) -> String {
-    let lines: Vec<String> = run.left_out.iter().map(bakeoff_lab::possible::line).collect();
+    let lines: Vec<String> =
+        run.left_out.iter().map(bakeoff_lab::plan::describe_left_out).collect();
     if lines.is_empty() { "nothing".into() } else { lines.join("; ") }
 }
 
-/// The keys of an experiment with their values, where files lie aside.
-fn settled(experiment: &str) -> impl Iterator<Item = (&str, &str)> {
+/// The keys and values of an experiment, without the places of files.
+fn experiment_keys(experiment: &str) -> impl Iterator<Item = (&str, &str)> {
     let keys = experiment.lines().filter_map(|line| line.split_once(" = "));
     keys.filter(|(key, _)| !["text", "rows_from"].contains(key))
 }
 
-/// An engine's settings at each of its levels.
-fn settings(all: &[(String, String)]) -> String {
+fn format_settings(all: &[(String, String)]) -> String {
     let all = all.iter().map(|(level, settings)| format!("{level}: {settings}"));
     all.collect::<Vec<_>>().join("; ")
 }
@@ -167,7 +160,7 @@ mod tests {
     fn every_key_of_an_experiment_is_held_but_where_files_lie() {
         let toml =
             "name = \"a\"\ntext = \"/here\"\nrows_from = \"/rows\"\nseconds = 0.5\n[quick]\n";
-        let keys: Vec<_> = settled(toml).collect();
+        let keys: Vec<_> = experiment_keys(toml).collect();
         assert_eq!(keys, [("name", "\"a\""), ("seconds", "0.5")]);
     }
 
@@ -175,16 +168,16 @@ mod tests {
     fn each_value_is_told_with_all_folders_that_have_it() {
         let mut told = RunDifference { what: "`seed` is".into(), values: Vec::new() };
         for (value, name) in [("1", "a"), ("2", "b"), ("3", "c"), ("2", "d"), ("1", "a")] {
-            told.add(value.into(), name);
+            told.add_value(value.into(), name);
         }
-        assert_eq!(told.line(), "`seed` is 1 in a, 2 in b, d, 3 in c");
+        assert_eq!(told.to_line(), "`seed` is 1 in a, 2 in b, d, 3 in c");
         // Who looks for the folders to leave out has to find each: but one value's can be counted alone.
         let many = |told: &mut RunDifference, value: &str, letter: &str| {
-            (0..10).for_each(|number| told.add(value.into(), &format!("{letter}{number}")));
+            (0..10).for_each(|number| told.add_value(value.into(), &format!("{letter}{number}")));
         };
         many(&mut told, "4", "x");
         many(&mut told, "5", "y");
-        let line = told.line();
+        let line = told.to_line();
         assert!(line.contains("4 in x0, x1, x2, x3, x4, x5, x6, x7 and 2 more, 5 in y0"), "{line}");
         assert!(line.ends_with("y7, y8, y9"), "{line}");
     }

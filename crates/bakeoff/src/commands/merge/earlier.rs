@@ -1,4 +1,4 @@
-//! A merged run that more shards are merged into.
+//! An existing merged run into which more shards are merged.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,15 +9,15 @@ use bakeoff_results::{
 
 use super::alike::MergeTerms;
 use super::piece::MergePiece;
-use super::sources::{ShardSource, by_place, made, older_copy, place, refused, same};
+use super::sources::{
+    ShardSource, by_place, merge_failure, older_copy, same_trial, trial_position, valid_cuts,
+};
 use crate::exit::CommandFailure;
 
-/// A merged run as its folder has it.
 pub struct EarlierMerge {
     folder: RunFolder,
     pub run: Run,
     pub experiment: String,
-    /// Of how many engines and levels of durability it had the power cut.
     pub cut_cells: usize,
     merged: Merged,
     trials: Vec<TrialSummary>,
@@ -25,31 +25,31 @@ pub struct EarlierMerge {
 }
 
 impl EarlierMerge {
-    /// Reads a folder that has to hold a merged run.
-    pub fn read(dir: &Path) -> Result<Self, CommandFailure> {
+    pub fn read_folder(dir: &Path) -> Result<Self, CommandFailure> {
         let no_merged = || {
-            refused(format!(
+            merge_failure(format!(
                 "{} exists, and what it holds is no merged run; name another folder for the merged one",
                 dir.display()
             ))
         };
         let folder = match RunFolder::open(dir) {
             Err(Error::NotARun { .. }) => return Err(no_merged()),
-            folder => folder.map_err(CommandFailure::folder)?,
+            folder => folder.map_err(CommandFailure::from_folder_error)?,
         };
-        folder.check_experiment().map_err(CommandFailure::folder)?;
-        let state = folder.state().map_err(CommandFailure::folder)?;
+        folder.check_experiment().map_err(CommandFailure::from_folder_error)?;
+        let state = folder.read_state().map_err(CommandFailure::from_folder_error)?;
         let Some(mut merged) = state.run.merged.clone() else { return Err(no_merged()) };
         let read = || -> bakeoff_results::Result<Self> {
-            let (trials, cuts) = (folder.trials()?, folder.cuts()?);
-            merged.end_last(folder.canaries()?.len() as u32, state.ended_s);
-            // A machine claims all that is missing before its first trial, and may have come no further.
+            let (trials, cuts) = (folder.read_trials()?, folder.read_cuts()?);
+            merged.end_last(folder.read_canaries()?.len() as u32, state.ended_s);
+            // A machine claims all missing blocks before its first trial, and may not have run
+            // them.
             let begun: BTreeSet<u32> = trials.iter().map(|trial| trial.block).collect();
             for member in went_on(&mut merged) {
                 member.blocks.retain(|(number, _)| begun.contains(number));
             }
             Ok(Self {
-                experiment: folder.experiment()?,
+                experiment: folder.read_experiment()?,
                 cut_cells: merged.members.iter().map(|member| member.cuts.len()).sum(),
                 folder,
                 run: state.run,
@@ -58,11 +58,10 @@ impl EarlierMerge {
                 cuts,
             })
         };
-        read().map_err(CommandFailure::folder)
+        read().map_err(CommandFailure::from_folder_error)
     }
 
-    /// Leaves to shards those of their blocks and power cuts of which who went on has nothing of its own: it
-    /// claimed them, and came no further.
+    /// Gives blocks and power cuts that a machine claimed but never ran back to their shards.
     pub fn leave_to(&mut self, sources: &[ShardSource<'_>]) {
         if went_on(&mut self.merged).next().is_none() {
             return;
@@ -70,13 +69,13 @@ impl EarlierMerge {
         for source in sources {
             let own = by_place(&source.trials);
             let is_others = |trial: &&TrialSummary| {
-                own.get(&place(trial)).is_none_or(|given| !same(given, trial))
+                own.get(&trial_position(trial)).is_none_or(|given| !same_trial(given, trial))
             };
             let run: BTreeSet<u32> =
                 self.trials.iter().filter(is_others).map(|trial| trial.block).collect();
-            let is_cut_of_others = |cut: &&Cut| made(&source.cuts).all(|given| given != *cut);
+            let is_cut_of_others = |cut: &&Cut| valid_cuts(&source.cuts).all(|given| given != *cut);
             let cut: BTreeSet<(String, String)> =
-                made(&self.cuts).filter(is_cut_of_others).map(cell).collect();
+                valid_cuts(&self.cuts).filter(is_cut_of_others).map(cut_cell).collect();
             let PlanShard { blocks, cuts, .. } = &source.shard;
             for member in went_on(&mut self.merged) {
                 member.blocks.retain(|block| run.contains(&block.0) || !blocks.contains(block));
@@ -85,8 +84,7 @@ impl EarlierMerge {
         }
     }
 
-    /// What has to be the same in the shards.
-    pub fn terms(&self) -> MergeTerms<'_> {
+    pub fn merge_terms(&self) -> MergeTerms<'_> {
         let name = self.folder.dir().display().to_string();
         let Merged { plan, program_sha256, count, .. } = &self.merged;
         let program = program_sha256.as_deref();
@@ -100,17 +98,16 @@ impl EarlierMerge {
         }
     }
 
-    /// The machines that went on with it.
     pub fn went_on(&self) -> Vec<&RunMember> {
         let members = self.merged.members.iter().filter(|member| member.shard.is_none());
         members.filter(|member| !has_nothing(member)).collect()
     }
 
-    /// Refuses shards that have other figures than were merged of them, or fewer, or that have run what a
-    /// machine ran that went on with the merged run.
-    pub fn check(&self, sources: &[ShardSource<'_>]) -> Result<(), CommandFailure> {
+    /// Refuses other or fewer figures than were merged before, and work that another machine has
+    /// done since.
+    pub fn check_sources(&self, sources: &[ShardSource<'_>]) -> Result<(), CommandFailure> {
         let name = self.folder.dir().display();
-        let (known, owners) = (by_place(&self.trials), self.merged.owners());
+        let (known, owners) = (by_place(&self.trials), self.merged.map_owners());
         for source in sources {
             if self.has_others_of(source) {
                 return Err(self.refused_for_others(source));
@@ -119,55 +116,61 @@ impl EarlierMerge {
                 owners.get(&trial.block).is_some_and(|owner| owner.shard.is_none())
             };
             let twice = source.trials.iter().filter(is_others);
-            let mut twice = twice
-                .filter(|trial| known.get(&place(trial)).is_none_or(|merged| !same(merged, trial)));
+            let mut twice = twice.filter(|trial| {
+                known.get(&trial_position(trial)).is_none_or(|merged| !same_trial(merged, trial))
+            });
             if let Some(trial) = twice.next() {
-                return Err(refused(format!(
+                return Err(merge_failure(format!(
                     "block {} was run twice, in {} and where {name} went on: merge into another folder",
                     trial.block,
-                    source.name()
+                    source.display_name()
                 )));
             }
         }
         Ok(())
     }
 
-    /// Whether trials or power cuts were merged of a shard that this folder of it does not have.
+    /// Whether this folder lacks trials or power cuts that were merged of its shard.
     fn has_others_of(&self, source: &ShardSource<'_>) -> bool {
         let (own, shard) = (by_place(&source.trials), Some(source.shard.index));
-        let owners = self.merged.owners();
+        let owners = self.merged.map_owners();
         let is_own = |trial: &&TrialSummary| {
             owners.get(&trial.block).is_some_and(|owner| owner.shard == shard)
         };
-        let differs =
-            |trial: &TrialSummary| own.get(&place(trial)).is_none_or(|given| !same(given, trial));
+        let differs = |trial: &TrialSummary| {
+            own.get(&trial_position(trial)).is_none_or(|given| !same_trial(given, trial))
+        };
         let cut_differs = |cut: &Cut| {
-            let cell = cell(cut);
+            let cell = cut_cell(cut);
             let merged = self.merged.members.iter().find(|it| it.cuts.contains(&cell));
             merged.is_some_and(|it| it.shard == shard)
-                && made(&source.cuts).all(|given| given != cut)
+                && valid_cuts(&source.cuts).all(|given| given != cut)
         };
-        self.trials.iter().filter(is_own).any(differs) || made(&self.cuts).any(cut_differs)
+        self.trials.iter().filter(is_own).any(differs) || valid_cuts(&self.cuts).any(cut_differs)
     }
 
-    /// Why a shard is refused of which others were merged: it is older, or another one.
+    /// Why such a shard is refused: it is older, or another shard.
     fn refused_for_others(&self, source: &ShardSource<'_>) -> CommandFailure {
-        let (name, shard, given) = (self.folder.dir().display(), source.shard.index, source.name());
+        let (name, shard, given) =
+            (self.folder.dir().display(), source.shard.index, source.display_name());
         let known = by_place(&self.trials);
-        let has = |trial: &TrialSummary| known.get(&place(trial)).is_some_and(|it| same(it, trial));
+        let has = |trial: &TrialSummary| {
+            known.get(&trial_position(trial)).is_some_and(|it| same_trial(it, trial))
+        };
         let older = source.trials.iter().all(has)
-            && made(&source.cuts).all(|cut| made(&self.cuts).any(|it| it == cut));
+            && valid_cuts(&source.cuts).all(|cut| valid_cuts(&self.cuts).any(|it| it == cut));
         match older {
             true => older_copy(given, shard, name),
-            false => refused(format!(
+            false => merge_failure(format!(
                 "{given} is shard {shard}, and {name} has other figures of it: it was run twice. Merge into \
                  another folder, or name the shard that was merged"
             )),
         }
     }
 
-    /// What stays of it beside these shards, whose folders take the place of what was merged of them.
-    pub fn pieces(&self, sources: &[ShardSource<'_>]) -> Vec<MergePiece<'_>> {
+    /// The pieces to keep beside these shards; a shard's folder replaces what was merged of it
+    /// before.
+    pub fn kept_pieces(&self, sources: &[ShardSource<'_>]) -> Vec<MergePiece<'_>> {
         let mut seen = 0;
         let mut pieces = Vec::new();
         for member in &self.merged.members {
@@ -190,17 +193,14 @@ impl EarlierMerge {
     }
 }
 
-/// The members that went on with a merged run.
 fn went_on(merged: &mut Merged) -> impl Iterator<Item = &mut RunMember> {
     merged.members.iter_mut().filter(|member| member.shard.is_none())
 }
 
-/// Whether a member went on and came to nothing.
 fn has_nothing(member: &RunMember) -> bool {
     member.shard.is_none() && member.blocks.is_empty() && member.cuts.is_empty()
 }
 
-/// The engine and the level of durability of a power cut.
-fn cell(cut: &Cut) -> (String, String) {
+fn cut_cell(cut: &Cut) -> (String, String) {
     (cut.engine.clone(), cut.durability.clone())
 }

@@ -1,4 +1,4 @@
-//! What a merged run lacks of its plan, and how it gets that.
+//! Says what a merged run lacks of its plan, and how to run it.
 
 use std::path::Path;
 
@@ -8,30 +8,22 @@ use bakeoff_results::{Machine, Status};
 use super::sources::ShardSource;
 use crate::output::{quote, say};
 
-/// What a merged run lacks of its plan.
 pub struct MergeGaps {
-    /// The shards that were not given.
     pub shards: Vec<u32>,
-    /// How many shards the plan has.
     pub count: u32,
-    /// Trials that no machine has, where it can't be told of which shards.
     pub trials: u32,
-    /// Of each shard the blocks that were not run to their end.
     pub blocks: Vec<(Option<u32>, Vec<u32>)>,
-    /// Power cuts of the shards that are there.
     pub cuts: u32,
-    /// When the last machine ended, in seconds since 1970 by its own clock.
+    /// When the last machine ended, in seconds since 1970 by that machine's clock.
     pub ended_s: Option<f64>,
 }
 
 impl MergeGaps {
-    /// Whether the merged run has all of its plan.
     pub fn is_nothing(&self) -> bool {
         self.shards.is_empty() && self.trials == 0 && self.blocks.is_empty() && self.cuts == 0
     }
 
-    /// Says what the run that was merged to `out` lacks, and how it gets that.
-    pub fn tell(&self, out: &Path, sources: &[ShardSource<'_>]) {
+    pub fn print_gaps(&self, out: &Path, sources: &[ShardSource<'_>]) {
         let shards: Vec<String> = self.shards.iter().map(u32::to_string).collect();
         match shards.len() {
             0 => {}
@@ -64,7 +56,6 @@ impl MergeGaps {
     }
 }
 
-/// A line on what a shard lacks, and how it gets that.
 fn of_shard(source: &ShardSource<'_>, what: &str) -> String {
     let shard = source.shard.index;
     if source.is_written {
@@ -73,15 +64,15 @@ fn of_shard(source: &ShardSource<'_>, what: &str) -> String {
         );
     }
     let host = &source.shard.host.name;
-    let is_here = *host == bakeoff_lab::machine::host().name;
-    // Nobody can tell from here whether a process on another machine writes.
+    let is_here = *host == bakeoff_lab::machine::identify_host().name;
+    // From here a process on another machine can't be seen.
     let may_run = match source.status == Status::Unfinished && !is_here {
         true => format!("; it is still running on {host}, or was killed there"),
         false => String::new(),
     };
     let now = bakeoff_lab::describe_machine(source.dir()).ok();
     let place = if is_here { String::new() } else { format!(", on {host}") };
-    let (with, flag) = elsewhere(&source.run.machine, now.as_ref());
+    let (with, flag) = resume_place(&source.run.machine, now.as_ref());
     let folder = quote(&source.dir().to_string_lossy());
     format!(
         "shard {shard} lacks {what}{may_run}; to run that where it began{place}{with}, and merge it again: \
@@ -89,9 +80,9 @@ fn of_shard(source: &ShardSource<'_>, what: &str) -> String {
     )
 }
 
-/// How whoever goes on with a run names where its data lay `then`: what to put there, and the flag; nothing
-/// where they lay on the disk that its folder is on `now`.
-fn elsewhere(then: &Machine, now: Option<&Machine>) -> (String, &'static str) {
+/// Words that explain the flag's placeholder, and the flag; empty if the data lie in the run
+/// folder.
+fn resume_place(then: &Machine, now: Option<&Machine>) -> (String, &'static str) {
     let Machine { device, file_system, .. } = then;
     let is_same = |now: &Machine| (device, file_system) == (&now.device, &now.file_system);
     if now.is_some_and(is_same) {
@@ -120,7 +111,7 @@ mod tests {
             Machine { device, file_system, ..Machine::default() }
         };
         let began = machine("/dev/md0", "xfs");
-        let of = |then: &Machine, now: &Machine| elsewhere(then, Some(now));
+        let of = |then: &Machine, now: &Machine| resume_place(then, Some(now));
         let with = " with a folder on the disk of its data (/dev/md0, xfs) as DISK".to_owned();
         assert_eq!(of(&began, &machine("/dev/md0", "xfs")), (String::new(), ""));
         assert_eq!(of(&began, &machine("/dev/sda1", "xfs")), (with.clone(), " --path DISK"));

@@ -1,4 +1,4 @@
-//! The shards that are merged: what each holds.
+//! Reads the shards that are merged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Display, Path};
@@ -11,10 +11,9 @@ use super::alike::MergeTerms;
 use super::piece::MergePiece;
 use crate::exit::{CommandFailure, Exit};
 
-/// How far clocks may lie apart, in seconds: dates are told to the minute.
+/// How much clocks may differ, in seconds: dates are shown to the minute.
 const CLOSE_S: f64 = 60.0;
 
-/// A shard as its folder has it.
 pub struct ShardSource<'a> {
     folder: &'a RunFolder,
     pub run: Run,
@@ -22,72 +21,68 @@ pub struct ShardSource<'a> {
     pub experiment: String,
     pub trials: Vec<TrialSummary>,
     pub cuts: Vec<Cut>,
-    /// How far it came.
     pub status: Status,
-    /// Whether a bakeoff was writing to it as it was read; of one on another machine that is not known.
+    /// Whether a bakeoff was writing to it while it was read; unknown for one on another machine.
     pub is_written: bool,
     ended_s: Option<f64>,
-    /// How long after it was read the last of its times is, in seconds, where the clocks are not close.
+    /// Seconds by which its last time lies after the reading, if more than [`CLOSE_S`].
     ahead_s: Option<f64>,
     canaries: u32,
 }
 
-/// A trial's block, attempt and place.
 pub type TrialPosition = (u32, u32, u32);
 
 impl<'a> ShardSource<'a> {
-    /// Reads the folder of a shard, whose experiment has to be the one that it ran.
-    pub fn read(folder: &'a RunFolder) -> Result<Self, CommandFailure> {
-        folder.check_experiment().map_err(CommandFailure::folder)?;
-        let state = folder.state().map_err(CommandFailure::folder)?;
+    /// Its experiment must be the one that the shard ran.
+    pub fn read_folder(folder: &'a RunFolder) -> Result<Self, CommandFailure> {
+        folder.check_experiment().map_err(CommandFailure::from_folder_error)?;
+        let state = folder.read_state().map_err(CommandFailure::from_folder_error)?;
         let dir = folder.dir().display();
         let Some(shard) = state.run.shard.clone() else {
             let what = match state.run.merged {
                 Some(_) => "was merged itself: name its shards",
                 None => "is a whole run: name folders that `bakeoff run --shard` made",
             };
-            return Err(refused(format!("the run in {dir} is no shard, it {what}")));
+            return Err(merge_failure(format!("the run in {dir} is no shard, it {what}")));
         };
         let (index, count) = (shard.index, shard.count);
         if Shard::new(index, count).is_err() || u64::from(count) > MOST_TRIALS {
-            return Err(refused(format!(
+            return Err(merge_failure(format!(
                 "the run in {dir} is shard {index} of {count}, which none is"
             )));
         }
         let read = || -> bakeoff_results::Result<Self> {
-            let trials = folder.trials()?;
+            let trials = folder.read_trials()?;
             let times = trials.iter().map(|trial| trial.started_s);
             let times = times.chain([state.run.started_s]).chain(state.ended_s);
             let ahead_s = times.fold(f64::NEG_INFINITY, f64::max) - now_s();
             Ok(Self {
                 folder,
                 shard,
-                experiment: folder.experiment()?,
+                experiment: folder.read_experiment()?,
                 trials,
-                cuts: folder.cuts()?,
+                cuts: folder.read_cuts()?,
                 status: state.status,
                 is_written: folder.is_written(),
                 ended_s: state.ended_s,
                 ahead_s: Some(ahead_s).filter(|ahead_s| *ahead_s > CLOSE_S),
-                canaries: folder.canaries()?.len() as u32,
+                canaries: folder.read_canaries()?.len() as u32,
                 run: state.run,
             })
         };
-        read().map_err(CommandFailure::folder)
+        read().map_err(CommandFailure::from_folder_error)
     }
 
-    /// Where its folder is.
     pub fn dir(&self) -> &Path {
         self.folder.dir()
     }
 
-    /// Its folder, for a reader.
-    pub fn name(&self) -> Display<'_> {
+    pub fn display_name(&self) -> Display<'_> {
         self.folder.dir().display()
     }
 
-    /// What the merged run takes of it: all but the blocks and cuts of `others`, who ran them after it.
-    pub fn piece(&self, others: &[&RunMember]) -> MergePiece<'_> {
+    /// The piece that the merged run takes: all but the blocks and cuts that `others` ran later.
+    pub fn to_piece(&self, others: &[&RunMember]) -> MergePiece<'_> {
         let blocks = others.iter().flat_map(|it| &it.blocks).map(|(number, _)| *number);
         let (blocks, mut own): (BTreeSet<u32>, _) = (blocks.collect(), self.shard.blocks.clone());
         own.retain(|(number, _)| !blocks.contains(number));
@@ -117,39 +112,37 @@ impl<'a> ShardSource<'a> {
         MergePiece { member, part, trials: &self.trials, cuts: &self.cuts }
     }
 
-    /// Whether all that another has of it is here, too, with the same figures.
+    /// Whether this one has all that `other` has of the shard, with the same figures.
     fn has_all_of(&self, other: &Self) -> bool {
         let own = by_place(&self.trials);
-        let has = |trial: &TrialSummary| own.get(&place(trial)).is_some_and(|it| same(it, trial));
+        let has = |trial: &TrialSummary| {
+            own.get(&trial_position(trial)).is_some_and(|it| same_trial(it, trial))
+        };
         other.trials.iter().all(has)
-            && made(&other.cuts).all(|cut| made(&self.cuts).any(|own| own == cut))
+            && valid_cuts(&other.cuts).all(|cut| valid_cuts(&self.cuts).any(|own| own == cut))
     }
 }
 
-/// Trials by their places.
 pub fn by_place(trials: &[TrialSummary]) -> BTreeMap<TrialPosition, &TrialSummary> {
-    trials.iter().map(|trial| (place(trial), trial)).collect()
+    trials.iter().map(|trial| (trial_position(trial), trial)).collect()
 }
 
-/// Where a trial has its place.
-pub fn place(trial: &TrialSummary) -> TrialPosition {
+pub fn trial_position(trial: &TrialSummary) -> TrialPosition {
     (trial.block, trial.attempt, trial.order)
 }
 
-/// Whether two are one trial. One may have been set aside since: that is no figure.
-pub fn same(one: &TrialSummary, other: &TrialSummary) -> bool {
+/// Whether both are the same trial. One may have been set aside since, which changes no figure.
+pub fn same_trial(one: &TrialSummary, other: &TrialSummary) -> bool {
     let figures = |it: &TrialSummary| TrialSummary { valid: true, reason: None, ..it.clone() };
     figures(one) == figures(other)
 }
 
-/// Cuts that say something.
-pub fn made(cuts: &[Cut]) -> impl Iterator<Item = &Cut> {
+pub fn valid_cuts(cuts: &[Cut]) -> impl Iterator<Item = &Cut> {
     cuts.iter().filter(|cut| cut.failed.is_none())
 }
 
-/// Each shard once, by their indices. One that is given twice has the same figures in both folders, and is as
-/// far in both: the older copy of a shard is refused here as it is where the newer one was merged before.
-pub fn once(sources: Vec<ShardSource<'_>>) -> Result<Vec<ShardSource<'_>>, CommandFailure> {
+/// Keeps each shard once. Two copies must have the same figures and be equally far.
+pub fn each_once(sources: Vec<ShardSource<'_>>) -> Result<Vec<ShardSource<'_>>, CommandFailure> {
     let mut once: BTreeMap<u32, ShardSource> = BTreeMap::new();
     for source in sources {
         let index = source.shard.index;
@@ -159,14 +152,18 @@ pub fn once(sources: Vec<ShardSource<'_>>) -> Result<Vec<ShardSource<'_>>, Comma
         };
         let kept = match (known.has_all_of(&source), source.has_all_of(&known)) {
             (true, true) => known,
-            (true, false) => return Err(older_copy(source.name(), index, known.name())),
-            (false, true) => return Err(older_copy(known.name(), index, source.name())),
+            (true, false) => {
+                return Err(older_copy(source.display_name(), index, known.display_name()));
+            }
+            (false, true) => {
+                return Err(older_copy(known.display_name(), index, source.display_name()));
+            }
             (false, false) => {
-                return Err(refused(format!(
+                return Err(merge_failure(format!(
                     "shard {index} is given twice, by {} and {}, and their figures differ: it was run twice. \
                      Name one of them",
-                    known.name(),
-                    source.name()
+                    known.display_name(),
+                    source.display_name()
                 )));
             }
         };
@@ -176,10 +173,9 @@ pub fn once(sources: Vec<ShardSource<'_>>) -> Result<Vec<ShardSource<'_>>, Comma
 }
 
 impl ShardSource<'_> {
-    /// What has to be the same in all shards.
-    pub fn terms(&self) -> MergeTerms<'_> {
+    pub fn merge_terms(&self) -> MergeTerms<'_> {
         let PlanShard { plan, program_sha256, count, .. } = &self.shard;
-        let (name, program) = (self.name().to_string(), program_sha256.as_deref());
+        let (name, program) = (self.display_name().to_string(), program_sha256.as_deref());
         MergeTerms {
             name,
             run: &self.run,
@@ -191,14 +187,13 @@ impl ShardSource<'_> {
     }
 }
 
-/// Why a folder of a shard is refused that has less of it than another has.
+/// Refuses a folder that has less of a shard than another folder.
 pub fn older_copy(older: Display<'_>, shard: u32, newer: Display<'_>) -> CommandFailure {
-    refused(format!(
+    merge_failure(format!(
         "{older} is an older copy of shard {shard}: {newer} has all of it and more; leave {older} out"
     ))
 }
 
-/// Folders that can't be merged.
-pub fn refused(why: String) -> CommandFailure {
+pub fn merge_failure(why: String) -> CommandFailure {
     CommandFailure::new(Exit::Folder, why)
 }

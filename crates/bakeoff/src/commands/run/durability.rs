@@ -1,109 +1,108 @@
-//! Equal terms where engines do not all give the same levels of durability: a preset's levels give way to what
-//! every chosen engine gives, and where they don't, the user is told what to type.
+//! Finds levels of durability that all engines give: a preset takes them; otherwise the user is
+//! told what to type.
 
 use bakeoff_engines::Durability;
 use bakeoff_experiment::{Experiment, Factor, FlagOverrides};
-use bakeoff_lab::{CommonLevels, Possible, Registry};
+use bakeoff_lab::{CommonLevels, Plan, Registry};
 
-use super::usage;
+use super::usage_failure;
 use crate::exit::CommandFailure;
 
-/// Levels of durability in the place of a preset's own.
 #[derive(Debug, PartialEq, Eq)]
 pub struct DurabilitySubstitute {
-    /// The levels, as a flag gives them.
     pub levels: String,
-    /// A line on what takes whose place, and why.
     pub line: String,
 }
 
-/// The levels that all engines have in the place of a preset's own: where the user chose the engines and no level of
-/// durability, and one of the engines lacks a level. A level that somebody chose is never changed; nor is one of an
-/// experiment that compares levels, in whose blocks an engine stands against itself.
-pub fn instead(
+/// Only if the user chose engines and no durability. Never changes a chosen level, nor an
+/// experiment that compares levels.
+pub fn find_substitute(
     registry: &Registry,
     name: &str,
     experiment: &Experiment,
     changes: &FlagOverrides,
 ) -> Option<DurabilitySubstitute> {
     let is_preset = registry.presets().iter().any(|preset| preset.name == name);
-    let engines_alone = changes.gives(Factor::ENGINE) && !changes.gives(Factor::DURABILITY);
+    let engines_alone =
+        changes.gives_factor(Factor::ENGINE) && !changes.gives_factor(Factor::DURABILITY);
     if !is_preset || !engines_alone || experiment.compare == Factor::DURABILITY {
         return None;
     }
-    let asked = levels(experiment)?;
+    let asked = asked_levels(experiment)?;
     let common = CommonLevels::from_experiment(registry, experiment);
     let taken = common.in_place_of(&asked)?;
-    let line = line(name, &asked, &taken, &common);
-    Some(DurabilitySubstitute { levels: names(&taken).join(","), line })
+    let line = describe_substitute(name, &asked, &taken, &common);
+    Some(DurabilitySubstitute { levels: level_names(&taken).join(","), line })
 }
 
-/// Fails where nothing is left that would answer the experiment's question; says which level of durability every
-/// engine gives, if it was for want of one.
-pub fn suffices(
-    registry: &Registry,
-    experiment: &Experiment,
-    possible: &Possible,
-) -> Result<(), CommandFailure> {
-    possible.suffices().map_err(|error| {
-        let advice = advice(registry, experiment, possible);
+/// Also says which level every engine gives, if durability is why nothing is left.
+pub fn check_sufficient(plan: &Plan<'_>) -> Result<(), CommandFailure> {
+    plan.ensure_comparable().map_err(|error| {
+        let advice = advise_level(plan);
         let advice = advice.map_or_else(String::new, |advice| format!("\n{advice}"));
-        usage(format!("{error}{advice}"))
+        usage_failure(format!("{error}{advice}"))
     })
 }
 
-/// What to type where an engine was left out for want of a level of durability; `None` where none was, or where no
-/// level is every engine's.
-pub fn advice(registry: &Registry, experiment: &Experiment, possible: &Possible) -> Option<String> {
+/// `None` if no engine lacks a level, or no level is common to all.
+pub fn advise_level(plan: &Plan<'_>) -> Option<String> {
+    let experiment = plan.experiment;
     let [engine, durability] = [Factor::ENGINE, Factor::DURABILITY].map(Factor::name);
-    let for_want = possible.left_out.iter().any(|it| {
+    let for_want = plan.left_out.iter().any(|it| {
         it.levels.len() == 2 && it.levels.contains_key(engine) && it.levels.contains_key(durability)
     });
     if !for_want || experiment.compare == Factor::DURABILITY {
         return None;
     }
-    let asked = levels(experiment)?;
-    let common = CommonLevels::from_experiment(registry, experiment);
-    if asked.iter().all(|level| common.without(*level).is_empty()) {
+    let asked = asked_levels(experiment)?;
+    let common = CommonLevels::from_experiment(plan.registry, experiment);
+    if asked.iter().all(|level| common.engines_without(*level).is_empty()) {
         return None;
     }
     let work = common.in_place_of(&asked).unwrap_or_else(|| common.of_all());
-    let typed = names(&work).join(",");
-    (!work.is_empty())
-        .then(|| format!("every engine here gives {}: --durability {typed}", all(&names(&work))))
+    let typed = level_names(&work).join(",");
+    (!work.is_empty()).then(|| {
+        format!("every engine here gives {}: --durability {typed}", join_names(&level_names(&work)))
+    })
 }
 
-/// The levels of durability of an experiment, in its order; `None` where it has none.
-fn levels(experiment: &Experiment) -> Option<Vec<Durability>> {
+fn asked_levels(experiment: &Experiment) -> Option<Vec<Durability>> {
     let levels = experiment.factors.get(&Factor::DURABILITY)?;
     // Where they are not compared, they have no alias.
-    levels.iter().map(|level| Durability::parse(level)).collect()
+    levels.iter().map(|level| Durability::from_name(level)).collect()
 }
 
-/// A line on which levels a preset has, which of its engines lack which, and what takes their place.
-fn line(name: &str, asked: &[Durability], taken: &[Durability], common: &CommonLevels) -> String {
+/// Says which levels a preset has, which engines lack which, and what replaces them.
+fn describe_substitute(
+    name: &str,
+    asked: &[Durability],
+    taken: &[Durability],
+    common: &CommonLevels,
+) -> String {
     let lack = |level: &Durability, called: &str| {
-        let engines = common.without(*level);
+        let engines = common.engines_without(*level);
         let verb = if engines.len() == 1 { "does" } else { "do" };
-        format!("{} {verb} not give {called}", all(&engines))
+        format!("{} {verb} not give {called}", join_names(&engines))
     };
     let (lacking, at) = match asked {
-        [level] => (lack(level, "that"), all(&names(taken))),
+        [level] => (lack(level, "that"), join_names(&level_names(taken))),
         _ => {
             let dropped = asked.iter().filter(|level| !taken.contains(level));
             let lacking: Vec<String> = dropped.map(|level| lack(level, level.name())).collect();
-            (lacking.join(", "), format!("{} alone", all(&names(taken))))
+            (lacking.join(", "), format!("{} alone", join_names(&level_names(taken))))
         }
     };
-    format!("{name} is at durability {}; {lacking}, so all run at {at}", all(&names(asked)))
+    format!(
+        "{name} is at durability {}; {lacking}, so all run at {at}",
+        join_names(&level_names(asked))
+    )
 }
 
-fn names(levels: &[Durability]) -> Vec<&'static str> {
+fn level_names(levels: &[Durability]) -> Vec<&'static str> {
     levels.iter().map(|level| level.name()).collect()
 }
 
-/// `a`, `a and b`, or `a, b and c`.
-fn all(names: &[&str]) -> String {
+fn join_names(names: &[&str]) -> String {
     match names {
         [] => String::new(),
         [one] => (*one).to_owned(),
@@ -127,7 +126,7 @@ mod tests {
         let factors = flags.iter().map(|(factor, levels)| (*factor, (*levels).to_owned()));
         let changes = FlagOverrides { factors: factors.collect(), ..FlagOverrides::default() };
         let experiment = Experiment::load(name, &changes, &registry.vocabulary()).unwrap();
-        let instead = instead(&registry, name, &experiment, &changes);
+        let instead = find_substitute(&registry, name, &experiment, &changes);
         (experiment, instead, registry)
     }
 
@@ -159,10 +158,10 @@ mod tests {
             let (experiment, again, registry) =
                 of(preset, &[ENGINES, (Factor::DURABILITY, &levels)]);
             assert_eq!(again, None, "a level that was given is left");
-            let possible = Possible::from_experiment(&registry, &experiment);
-            let lacking = possible.left_out.iter().any(|it| it.levels.contains_key("durability"));
-            assert!(!lacking, "{preset}: {:?}", possible.left_out);
-            for block in &possible.plan.blocks {
+            let plan = Plan::from_experiment(&registry, &experiment);
+            let lacking = plan.left_out.iter().any(|it| it.levels.contains_key("durability"));
+            assert!(!lacking, "{preset}: {:?}", plan.left_out);
+            for block in &plan.trials.blocks {
                 let levels = block.trials.iter().map(|it| it.cell.base(Factor::DURABILITY));
                 assert_eq!(levels.collect::<BTreeSet<_>>(), BTreeSet::from(["strict"]), "{preset}");
             }
@@ -183,9 +182,9 @@ mod tests {
         let advised = |engines: &str, level: &str| {
             let flags = [(Factor::ENGINE, engines), (Factor::DURABILITY, level)];
             let (experiment, _, registry) = of("text-oltp", &flags);
-            let possible = Possible::from_experiment(&registry, &experiment);
-            let refused = suffices(&registry, &experiment, &possible).err();
-            (advice(&registry, &experiment, &possible), refused.map(|it| it.message))
+            let plan = Plan::from_experiment(&registry, &experiment);
+            let refused = check_sufficient(&plan).err();
+            (advise_level(&plan), refused.map(|it| it.message))
         };
         let strict = "every engine here gives strict: --durability strict";
         let (advice, refused) = advised("tarantool:memtx,sqlite", "relaxed");

@@ -1,7 +1,7 @@
-//! fio's job files: a job becomes an experiment of the workload `fileio`, as far as its keys are known. Any
-//! other key is refused by its name and place: a job that runs otherwise than in fio is worse than none.
+//! Reads fio's job files as experiments of the workload `fileio`. An unknown key is refused: a job
+//! that runs differently than in fio is worse than none.
 //!
-//! What keys mean: fio's manual, fio(1), of version 3.33.
+//! Keys as in fio(1), version 3.33.
 
 mod job;
 mod lines;
@@ -17,10 +17,9 @@ use bakeoff_experiment::Preset;
 use self::job::FioJob;
 use self::lines::FioLines;
 
-/// How long a job file may be.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Something that is wrong, and where: a line and a letter of it, both from 1.
+/// An error in a job file, with line and column, both from 1.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct FioProblem {
     line: usize,
@@ -28,16 +27,11 @@ struct FioProblem {
     what: String,
 }
 
-/// Whether a name is that of a job file.
 pub fn is_job_file(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|ending| ending == "fio")
 }
 
-/// The experiment of a job file, to be found by the file's path.
-///
-/// # Errors
-/// All that is wrong with it, each with its line and column.
-pub fn experiment(path: &str) -> Result<Preset, String> {
+pub fn read_job_file(path: &str) -> Result<Preset, String> {
     let mut text = String::new();
     let read =
         File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
@@ -45,16 +39,15 @@ pub fn experiment(path: &str) -> Result<Preset, String> {
     if text.len() as u64 > MOST_BYTES {
         return Err(format!("`{path}` is over {MOST_BYTES} bytes long: it can't be a job file"));
     }
-    let toml = translated(&text, &name(path)).map_err(|problems| {
+    let toml = translate_job(&text, &experiment_name(path)).map_err(|problems| {
         let line = |it: &FioProblem| format!("{path}:{}:{}: {}", it.line, it.column, it.what);
         problems.iter().map(line).collect::<Vec<_>>().join("\n")
     })?;
-    // Experiments that are known by name live as long as the program, and a command reads one job file.
+    // Names of presets live as long as the program, and a command reads one job file.
     Ok(Preset { name: path.to_owned().leak(), toml: toml.leak() })
 }
 
-/// A name for the experiment: the file's, of letters that may be in one.
-fn name(path: &str) -> String {
+fn experiment_name(path: &str) -> String {
     let stem = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
     let name: String = stem
         .chars()
@@ -68,20 +61,19 @@ fn name(path: &str) -> String {
     if name.is_empty() { "job".to_owned() } else { name }
 }
 
-/// The experiment in TOML.
-fn translated(text: &str, name: &str) -> Result<String, Vec<FioProblem>> {
+fn translate_job(text: &str, name: &str) -> Result<String, Vec<FioProblem>> {
     let mut problems = Vec::new();
-    let lines = FioLines::read(text, &mut problems);
+    let lines = FioLines::read_lines(text, &mut problems);
     if !problems.is_empty() {
         return Err(problems);
     }
-    let job = FioJob::read(&lines, &mut problems);
+    let job = FioJob::read_job(&lines, &mut problems);
     if !problems.is_empty() {
         problems.sort();
         return Err(problems);
     }
     let mut toml = format!("name = \"{name}\"\nworkload = \"fileio\"\n");
-    for (key, value) in job.levels() {
+    for (key, value) in job.to_levels() {
         let _ = writeln!(toml, "{key} = {value}");
     }
     Ok(toml)
@@ -93,7 +85,7 @@ mod tests {
 
     /// The keys of an experiment that a job becomes.
     fn keys(text: &str) -> toml::Table {
-        let toml = translated(text, "job").unwrap_or_else(|problems| panic!("{problems:?}"));
+        let toml = translate_job(text, "job").unwrap_or_else(|problems| panic!("{problems:?}"));
         toml.parse().unwrap()
     }
 
@@ -107,7 +99,7 @@ mod tests {
 
     /// Where something is wrong, and words of what is said of it.
     fn wrong(text: &str, line: usize, column: usize, words: &str) {
-        let problems = translated(text, "job").expect_err(text);
+        let problems = translate_job(text, "job").expect_err(text);
         let is_it =
             |it: &FioProblem| (it.line, it.column) == (line, column) && it.what.contains(words);
         assert!(problems.iter().any(is_it), "{text}: {problems:?}");
@@ -222,8 +214,8 @@ norandommap
 
     #[test]
     fn names_are_made_of_the_files() {
-        assert_eq!(name("/tmp/my job.fio"), "my-job");
-        assert_eq!(name("x.fio"), "x");
+        assert_eq!(experiment_name("/tmp/my job.fio"), "my-job");
+        assert_eq!(experiment_name("x.fio"), "x");
         assert!(is_job_file("a/b.fio") && !is_job_file("fio") && !is_job_file("b.fio.toml"));
     }
 
@@ -235,7 +227,7 @@ norandommap
         for _ in 0..20_000 {
             let text: String =
                 (0..random.below(12)).map(|_| pieces[random.below(pieces.len())]).collect();
-            let done = translated(&text, "job");
+            let done = translate_job(&text, "job");
             assert!(done.is_ok() || done.is_err_and(|problems| !problems.is_empty()));
         }
     }

@@ -1,37 +1,37 @@
-//! A machine that goes on with a run which several machines have made.
+//! Notes a machine that continues a run of several machines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_experiment::Experiment;
 use bakeoff_lab::planner::{Fixed, Planner};
-use bakeoff_lab::{Possible, machine};
+use bakeoff_lab::{Plan, machine};
 use bakeoff_results::{Error, Machine, Run, RunFolder, RunMember};
 
 use crate::exit::CommandFailure;
 
-/// Notes that what is left of a merged run is this machine's part; of any other run, nothing. `now` is what
-/// is known of the run where it goes on.
+/// Only for a merged run.
 pub fn go_on(
     folder: &mut RunFolder,
     began: Run,
     now: &Run,
-    experiment: &Experiment,
-    possible: &Possible,
+    plan: &Plan<'_>,
 ) -> Result<(), CommandFailure> {
     let Some(mut merged) = began.merged else { return Ok(()) };
-    let left = left(folder, experiment, possible).map_err(CommandFailure::folder)?;
+    let left = find_unfinished(folder, plan).map_err(CommandFailure::from_folder_error)?;
     if left.blocks.is_empty() && left.cuts.is_empty() {
         return Ok(());
     }
-    let canaries = folder.canaries().map_err(CommandFailure::folder)?.len() as u32;
-    merged.end_last(canaries, folder.state().map_err(CommandFailure::folder)?.ended_s);
+    let canaries = folder.read_canaries().map_err(CommandFailure::from_folder_error)?.len() as u32;
+    merged.end_last(
+        canaries,
+        folder.read_state().map_err(CommandFailure::from_folder_error)?.ended_s,
+    );
     for member in &mut merged.members {
         member.blocks.retain(|(number, _)| !left.blocks.contains_key(number));
         member.cuts.retain(|cell| !left.cuts.contains(cell));
     }
-    let host = machine::host();
+    let host = machine::identify_host();
     let lies = |it: &Machine| (it.device.clone(), it.file_system.clone());
-    // On another disk it is another part: what is told of a part holds for all its trials.
+    // On another disk it is a new part: a part's description holds for all its trials.
     let is_own = |it: &&mut RunMember| {
         it.shard.is_none() && it.host == host && lies(&it.machine) == lies(&now.machine)
     };
@@ -58,31 +58,24 @@ pub fn go_on(
         }),
     }
     folder
-        .note_machines(&merged, possible.planned_cuts(experiment) as u32)
-        .map_err(CommandFailure::folder)
+        .note_machines(&merged, plan.planned_cuts() as u32)
+        .map_err(CommandFailure::from_folder_error)
 }
 
-/// What a run lacks of its plan.
 struct UnfinishedPlan {
-    /// Blocks, by their numbers, and how many trials each has.
     blocks: BTreeMap<u32, u32>,
-    /// Engines and levels of durability.
     cuts: BTreeSet<(String, String)>,
 }
 
-fn left(
-    folder: &mut RunFolder,
-    experiment: &Experiment,
-    possible: &Possible,
-) -> Result<UnfinishedPlan, Error> {
-    let fixed = Fixed::new(&possible.plan, folder)?;
-    let blocks = fixed.left().into_iter().map(|due| &due.block);
+fn find_unfinished(folder: &mut RunFolder, plan: &Plan<'_>) -> Result<UnfinishedPlan, Error> {
+    let fixed = Fixed::new(&plan.trials, folder)?;
+    let blocks = fixed.blocks_left().into_iter().map(|due| &due.block);
     let blocks = blocks.map(|block| (block.number, block.trials.len() as u32)).collect();
-    let each = possible.planned_cuts(experiment) / possible.cuts.len().max(1);
-    let made = folder.cuts()?;
-    let lacks = |(engine, level): &&(String, String)| {
+    let each = plan.planned_cuts() / plan.cuts.len().max(1);
+    let made = folder.read_cuts()?;
+    let lacks = |(engine, level): &(String, String)| {
         let of = made.iter().filter(|cut| cut.engine == *engine && cut.durability == *level);
         of.filter(|cut| cut.failed.is_none()).count() < each
     };
-    Ok(UnfinishedPlan { blocks, cuts: possible.cuts.iter().filter(lacks).cloned().collect() })
+    Ok(UnfinishedPlan { blocks, cuts: plan.cut_names().into_iter().filter(lacks).collect() })
 }

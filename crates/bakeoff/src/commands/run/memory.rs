@@ -1,31 +1,28 @@
-//! Data in memory: what a plan promises and no commit there can keep.
+//! Warns if data lie in memory, where no commit can be durable.
 
 use bakeoff_analysis::{Warning, in_memory};
-use bakeoff_engines::{Durability, EngineHome};
-use bakeoff_experiment::{Cell, Factor, HOST};
-use bakeoff_lab::{Possible, Registry, spec};
+use bakeoff_engines::{Durability, Engine, EngineHome};
+use bakeoff_experiment::Factor;
+use bakeoff_lab::spec::DiskSpec;
+use bakeoff_lab::{Plan, ResolvedTrial};
 use bakeoff_results::Machine;
 
-/// What is said of a plan that promises to keep commits, where the data lie in the memory of the machine.
-pub fn warning(registry: &Registry, possible: &Possible, machine: &Machine) -> Option<Warning> {
+/// `None` if the plan promises no durable commits, or the data are not in memory.
+pub fn find_warning(plan: &Plan<'_>, machine: &Machine) -> Option<Warning> {
     if !machine.is_in_memory() {
         return None;
     }
-    let trials = possible.plan.blocks.iter().flat_map(|block| &block.trials);
-    let promising = trials.filter(|trial| promises(registry, &trial.cell)).count();
+    let promising = plan.resolved().filter(|trial| promises_commits(trial)).count();
     in_memory(&[machine.file_system.as_str()], promising, promising)
 }
 
-/// Whether a cell promises to keep commits, on the machine's own disk.
-fn promises(registry: &Registry, cell: &Cell) -> bool {
-    let none = Durability::None.name();
-    let stores = || {
-        let engine = spec::engine(registry, cell);
-        engine.is_ok_and(|engine| engine.about().stores && engine.home() != EngineHome::External)
-    };
-    cell.level(Factor::DURABILITY).is_some_and(|level| level != none)
-        && cell.level(Factor::DISK).is_none_or(|level| level == HOST)
-        && stores()
+fn promises_commits(trial: &ResolvedTrial) -> bool {
+    let durability = trial.cell.level(Factor::DURABILITY);
+    let stores =
+        |engine: &dyn Engine| engine.about().stores && engine.home() != EngineHome::External;
+    durability.is_some_and(|level| level != Durability::None.name())
+        && trial.spec.disk == DiskSpec::Host
+        && trial.engine.is_some_and(stores)
 }
 
 #[cfg(test)]
@@ -42,8 +39,8 @@ mod tests {
         let changes = FlagOverrides { factors: factors.collect(), ..FlagOverrides::default() };
         let experiment = Experiment::load("redmine", &changes, &registry.vocabulary()).unwrap();
         let machine = Machine { file_system: file_system.into(), ..Machine::default() };
-        let possible = Possible::from_experiment(&registry, &experiment);
-        warning(&registry, &possible, &machine).map(|warning| warning.to_string())
+        let plan = Plan::from_experiment(&registry, &experiment);
+        find_warning(&plan, &machine).map(|warning| warning.to_string())
     }
 
     #[test]

@@ -1,47 +1,39 @@
-//! `--path`: where the data lie while a run goes on, on the disk that is to be measured: below a folder, or on a
-//! raw device.
+//! `--path`: places a run's data below a folder or on a raw device.
 
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use bakeoff_folders::trust::TrustedFolder;
 use bakeoff_lab::place::device::HeldDevice;
 use bakeoff_lab::{MediumKind, WORK_PREFIX};
-use bakeoff_results::Machine;
-use bakeoff_trust::TrustedFolder;
+use bakeoff_results::{Machine, RunFolder};
 
-use super::{above, usage};
+use super::usage_failure;
+use crate::cli;
 use crate::commands::layouts::{contents, devices};
 use crate::exit::{CommandFailure, Exit};
 use crate::output::quote;
 
-/// The flag without which no raw device is written to.
 pub const DESTROYS: &str = "--i-know-this-destroys-data";
-/// As many links are followed as the kernel follows.
 const MOST_LINKS: u32 = 40;
 
-/// Where the data lie while a run goes on.
 #[derive(Debug)]
 pub enum DataLocation {
-    /// Below this folder, held open.
     Folder(TrustedFolder),
-    /// On this raw device, which nobody else can use meanwhile.
     Device(TakenDevice),
 }
 
-/// A raw device that is written over.
 #[derive(Debug)]
 pub struct TakenDevice {
     held: HeldDevice,
-    /// Its path as the user gave it, which may be a link's.
+    /// The path as the user gave it; it may be a link.
     given: PathBuf,
-    /// What was on it when it was taken, in some words.
     contents: String,
 }
 
 impl DataLocation {
-    /// The folder, if it is one.
     pub fn folder(&self) -> Option<&TrustedFolder> {
         match self {
             Self::Folder(folder) => Some(folder),
@@ -49,7 +41,6 @@ impl DataLocation {
         }
     }
 
-    /// The raw device, if it is one.
     pub fn device(&self) -> Option<&HeldDevice> {
         match self {
             Self::Folder(_) => None,
@@ -57,7 +48,6 @@ impl DataLocation {
         }
     }
 
-    /// What that is, as an estimate takes it.
     pub fn medium(data: Option<&Self>) -> MediumKind {
         match data {
             Some(Self::Device(_)) => MediumKind::RawDevice,
@@ -65,17 +55,17 @@ impl DataLocation {
         }
     }
 
-    /// Where that is, and what becomes of it, in a line.
-    pub fn described(&self) -> Result<String, CommandFailure> {
+    pub fn describe_location(&self) -> Result<String, CommandFailure> {
         match self {
             Self::Folder(folder) => {
                 let shown = folder.path().display();
-                let Machine { file_system, device, .. } = machine(Some(self), folder.path())?;
+                let Machine { file_system, device, .. } =
+                    describe_data_machine(Some(self), folder.path())?;
                 Ok(format!("the data lie below {shown} ({file_system} on {device}) while it runs"))
             }
             Self::Device(TakenDevice { held, given, contents }) => {
                 let path = &held.device().path;
-                let Machine { device, .. } = machine(Some(self), path)?;
+                let Machine { device, .. } = describe_data_machine(Some(self), path)?;
                 let mut shown = given.display().to_string();
                 if given != path {
                     shown += &format!(", which is {},", path.display());
@@ -89,89 +79,85 @@ impl DataLocation {
     }
 }
 
-/// Takes what `--path` names; `destroys` says whether a raw device may be written to.
-///
-/// # Errors
-/// It is not there, neither a folder nor a device, or somebody else decides what it is; a raw device that is in
-/// use or that the user did not give up.
-pub fn held(path: &Path, destroys: bool) -> Result<DataLocation, CommandFailure> {
+pub fn take_location(path: &Path, destroys: bool) -> Result<DataLocation, CommandFailure> {
     let shown = path.display();
     let about = fs::metadata(path).map_err(|error| {
-        usage(format!("--path {shown}: {error}; name a folder on the disk that is to be measured"))
+        usage_failure(format!(
+            "--path {shown}: {error}; name a folder on the disk that is to be measured"
+        ))
     })?;
     if about.file_type().is_block_device() {
-        return device(path, destroys).map(DataLocation::Device);
+        return take_device(path, destroys).map(DataLocation::Device);
     }
     if !about.is_dir() {
-        return Err(usage(format!(
+        return Err(usage_failure(format!(
             "--path {shown} is no folder; name a folder on the disk that is to be measured"
         )));
     }
     if destroys {
-        return Err(usage(format!(
+        return Err(usage_failure(format!(
             "{DESTROYS} is for a raw device, and --path {shown} is a folder: leave it out"
         )));
     }
-    bakeoff_trust::holder(path)
+    bakeoff_folders::trust::holder(path)
         .map(DataLocation::Folder)
-        .map_err(|error| CommandFailure::folder(error.into()))
+        .map_err(|error| CommandFailure::from_folder_error(error.into()))
 }
 
-/// The names by which a device may be in use: as it is given, and where that is a link, what it leads to. The
-/// kernel lists mounts of those in /dev/mapper by the link.
-fn names(path: &Path) -> Vec<String> {
+/// The names under which a device may be in use. The kernel lists mounts of /dev/mapper by the
+/// link.
+fn path_names(path: &Path) -> Vec<String> {
     let given = path.to_string_lossy().into_owned();
     let device = path.canonicalize().map(|device| device.to_string_lossy().into_owned());
     let device = device.ok().filter(|device| *device != given);
     [given].into_iter().chain(device).collect()
 }
 
-/// Takes a raw device.
-fn device(path: &Path, destroys: bool) -> Result<TakenDevice, CommandFailure> {
-    // A link, as those in /dev/disk, is known by what it leads to.
-    let device = followed(path)?;
-    // It is held before anybody asks what it is used for, so that nobody can begin to use it in between.
+fn take_device(path: &Path, destroys: bool) -> Result<TakenDevice, CommandFailure> {
+    // A link, as in /dev/disk, stands for its target.
+    let device = follow_links(path)?;
+    // Hold it before checking its use, so that no other program can start to use it in between.
     let held = HeldDevice::hold(&device);
-    if let Some(why) = used(path, &devices::in_use(&names(path))) {
-        return Err(usage(why));
+    if let Some(why) = refuse_used(path, &devices::in_use(&path_names(path))) {
+        return Err(usage_failure(why));
     }
     let held = match held {
         Err(error) if error.kind() == ErrorKind::ResourceBusy || destroys => {
-            return Err(usage(not_held(path, &error)));
+            return Err(usage_failure(not_held(path, &error)));
         }
-        Err(_) => return Err(usage(not_given_up(path))),
+        Err(_) => return Err(usage_failure(not_given_up(path))),
         Ok(held) => held,
     };
     let number = held.device().number;
     let listed =
         format!("/sys/dev/block/{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
-    if let Some(why) = parted(path, &contents::partitions(Path::new(&listed))) {
-        return Err(usage(why));
+    if let Some(why) = refuse_parted(path, &contents::list_partitions(Path::new(&listed))) {
+        return Err(usage_failure(why));
     }
     if !destroys {
-        return Err(usage(not_given_up(path)));
+        return Err(usage_failure(not_given_up(path)));
     }
     Ok(TakenDevice {
         held,
         given: path.to_owned(),
-        contents: contents::signatures(&device).to_string(),
+        contents: contents::read_signatures(&device).to_string(),
     })
 }
 
-/// What a path leads to by links of this user's or root's alone, in folders where nobody else can put something in
-/// their place.
-fn followed(path: &Path) -> Result<PathBuf, CommandFailure> {
-    let failed = |at: &Path, error: io::Error| usage(format!("--path {}: {error}", at.display()));
+/// Follows only links of this user or root, in folders where nobody else can replace them.
+fn follow_links(path: &Path) -> Result<PathBuf, CommandFailure> {
+    let failed =
+        |at: &Path, error: io::Error| usage_failure(format!("--path {}: {error}", at.display()));
     let mut at = path.to_owned();
     for _ in 0..MOST_LINKS {
         let folder = at.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let folder =
-            bakeoff_trust::holder(folder).map_err(|error| CommandFailure::folder(error.into()))?;
+        let folder = bakeoff_folders::trust::holder(folder)
+            .map_err(|error| CommandFailure::from_folder_error(error.into()))?;
         let name = at.file_name().ok_or_else(|| failed(path, ErrorKind::InvalidInput.into()))?;
         let entry = folder.path().join(name);
         let about = fs::symlink_metadata(&entry).map_err(|error| failed(&entry, error))?;
-        if !bakeoff_trust::is_trusted(about.uid()) {
-            return Err(usage(format!(
+        if !bakeoff_folders::trust::is_trusted(about.uid()) {
+            return Err(usage_failure(format!(
                 "--path {} is somebody else's to choose: {} belongs to user {}",
                 path.display(),
                 entry.display(),
@@ -184,11 +170,10 @@ fn followed(path: &Path) -> Result<PathBuf, CommandFailure> {
         let target = fs::read_link(&entry).map_err(|error| failed(&entry, error))?;
         at = folder.path().join(target);
     }
-    Err(usage(format!("--path {} leads through too many links", path.display())))
+    Err(usage_failure(format!("--path {} leads through too many links", path.display())))
 }
 
-/// Why a device is not taken that is in use by these.
-fn used(path: &Path, uses: &[String]) -> Option<String> {
+fn refuse_used(path: &Path, uses: &[String]) -> Option<String> {
     let shown = path.display();
     (!uses.is_empty()).then(|| {
         format!(
@@ -199,8 +184,7 @@ fn used(path: &Path, uses: &[String]) -> Option<String> {
     })
 }
 
-/// Why a whole disk is not taken that has these partitions.
-fn parted(path: &Path, partitions: &[String]) -> Option<String> {
+fn refuse_parted(path: &Path, partitions: &[String]) -> Option<String> {
     let shown = path.display();
     (!partitions.is_empty()).then(|| {
         format!(
@@ -210,7 +194,6 @@ fn parted(path: &Path, partitions: &[String]) -> Option<String> {
     })
 }
 
-/// Why a device is not taken whose contents the user did not give up.
 fn not_given_up(path: &Path) -> String {
     let shown = path.display();
     format!(
@@ -220,7 +203,6 @@ fn not_given_up(path: &Path) -> String {
     )
 }
 
-/// Why the kernel does not give the device.
 fn not_held(path: &Path, error: &io::Error) -> String {
     let shown = path.display();
     if error.kind() == ErrorKind::ResourceBusy {
@@ -232,12 +214,33 @@ fn not_held(path: &Path, error: &io::Error) -> String {
     format!("--path {shown} can't be written to: {error}")
 }
 
-/// The machine, with the disk that the data of a run in `dir` lie on, where they do not lie elsewhere: what is above
-/// them must be there.
-pub fn machine(data: Option<&DataLocation>, dir: &Path) -> Result<Machine, CommandFailure> {
-    let at = above(data.and_then(DataLocation::folder).map_or(dir, TrustedFolder::path));
+pub fn existing_ancestor(dir: &Path) -> &Path {
+    let there = |path: &&Path| !path.as_os_str().is_empty() && path.exists();
+    dir.ancestors().find(there).unwrap_or(Path::new("."))
+}
+
+pub fn find_unfit_folder(
+    arguments: &cli::RunArguments,
+    folder: &Path,
+) -> Vec<bakeoff_results::Error> {
+    let taken = arguments.out.as_deref().and_then(|out| RunFolder::check_free(out).err());
+    let out = arguments.out.as_deref().or(arguments.resume.as_deref());
+    let open = if out == Some(folder) {
+        bakeoff_folders::trust::folder
+    } else {
+        bakeoff_folders::trust::holder
+    };
+    taken.into_iter().chain(open(folder).err().map(Into::into)).collect()
+}
+
+pub fn describe_data_machine(
+    data: Option<&DataLocation>,
+    dir: &Path,
+) -> Result<Machine, CommandFailure> {
+    let at =
+        existing_ancestor(data.and_then(DataLocation::folder).map_or(dir, TrustedFolder::path));
     let described = match data.and_then(DataLocation::device) {
-        // That which is held, whatever its path leads to by now.
+        // Use the held device, whatever its path leads to by now.
         Some(held) => bakeoff_lab::machine::describe_device(held.device().number),
         None => bakeoff_lab::describe_machine(at),
     };
@@ -245,8 +248,8 @@ pub fn machine(data: Option<&DataLocation>, dir: &Path) -> Result<Machine, Comma
         .map_err(|error| CommandFailure::new(Exit::Folder, format!("{}: {error}", at.display())))
 }
 
-/// Folders that runs have left in a folder, or that runs have which go on, each in a line.
-pub fn left(folder: &Path) -> Vec<String> {
+/// Data folders that other runs left here or still use.
+pub fn find_left_folders(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let mut names: Vec<String> = names.filter(|name| name.starts_with(WORK_PREFIX)).collect();
@@ -259,8 +262,8 @@ pub fn left(folder: &Path) -> Vec<String> {
     names.iter().map(line).collect()
 }
 
-/// What `--resume` of a run needs besides, whose data lay somewhere else than in its folder.
-pub fn again(path: Option<&Path>, destroys: bool) -> String {
+/// Flags that `--resume` needs if the data lie outside the run folder.
+pub fn resume_flags(path: Option<&Path>, destroys: bool) -> String {
     let Some(path) = path else { return String::new() };
     let flag = if destroys { format!(" {DESTROYS}") } else { String::new() };
     format!(" --path {}{flag}", quote(&path.to_string_lossy()))
@@ -278,7 +281,7 @@ mod tests {
             ("/proc/version", "is no folder"),
         ] {
             for destroys in [false, true] {
-                let failure = held(Path::new(path), destroys).expect_err(path);
+                let failure = take_location(Path::new(path), destroys).expect_err(path);
                 assert_eq!(failure.exit, Exit::Usage);
                 assert!(failure.message.contains(words), "{}", failure.message);
             }
@@ -288,9 +291,9 @@ mod tests {
     #[test]
     fn a_folder_is_nothing_to_be_destroyed() {
         let folder = tempfile::tempdir().unwrap();
-        let failure = held(folder.path(), true).expect_err("it is a folder");
+        let failure = take_location(folder.path(), true).expect_err("it is a folder");
         assert!(failure.message.contains("leave it out"), "{}", failure.message);
-        assert!(matches!(held(folder.path(), false), Ok(DataLocation::Folder(_))));
+        assert!(matches!(take_location(folder.path(), false), Ok(DataLocation::Folder(_))));
     }
 
     #[test]
@@ -300,12 +303,12 @@ mod tests {
         for words in ["is a raw device", DESTROYS, "bakeoff layouts /dev/xvdg", "its mount point"] {
             assert!(raw.contains(words), "{raw}");
         }
-        assert_eq!((used(path, &[]), parted(path, &[])), (None, None));
+        assert_eq!((refuse_used(path, &[]), refuse_parted(path, &[])), (None, None));
         let uses = ["/dev/sda1 is mounted on /", "/dev/sda2 is swapped to"].map(str::to_owned);
-        let used = used(Path::new("/dev/sda"), &uses).unwrap();
+        let used = refuse_used(Path::new("/dev/sda"), &uses).unwrap();
         let words = "in use (/dev/sda1 is mounted on /; /dev/sda2 is swapped to)";
         assert!(used.contains(words) && !used.contains(DESTROYS), "{used}");
-        let parted = parted(path, &["xvdg1", "xvdg2"].map(str::to_owned)).unwrap();
+        let parted = refuse_parted(path, &["xvdg1", "xvdg2"].map(str::to_owned)).unwrap();
         let words = "has the partitions xvdg1, xvdg2: name one, or remove them";
         assert!(parted.contains(words) && !parted.contains(DESTROYS), "{parted}");
     }
@@ -318,8 +321,8 @@ mod tests {
         fs::write(&device, "").unwrap();
         std::os::unix::fs::symlink(&device, &link).unwrap();
         let [device_name, link_name] = [&device, &link].map(|it| it.display().to_string());
-        assert_eq!(names(&link), [link_name, device_name.clone()]);
-        assert_eq!(names(&device), [device_name]);
+        assert_eq!(path_names(&link), [link_name, device_name.clone()]);
+        assert_eq!(path_names(&device), [device_name]);
     }
 
     #[test]
@@ -328,7 +331,9 @@ mod tests {
         for name in ["bakeoff-work-2-9", "thesis", "bakeoff-work-1-9", "work"] {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
-        let [first, second] = &left(folder.path())[..] else { panic!("two were left") };
+        let [first, second] = &find_left_folders(folder.path())[..] else {
+            panic!("two were left")
+        };
         assert!(first.contains("/bakeoff-work-1-9 was left by a run that was killed"), "{first}");
         assert!(second.contains("/bakeoff-work-2-9 was"), "{second}");
     }
@@ -340,18 +345,21 @@ mod tests {
         fs::write(at.join("it"), "").unwrap();
         std::os::unix::fs::symlink("it", at.join("near")).unwrap();
         std::os::unix::fs::symlink(at.join("near"), at.join("far")).unwrap();
-        assert_eq!(followed(&at.join("far")).ok(), Some(at.join("it")));
+        assert_eq!(follow_links(&at.join("far")).ok(), Some(at.join("it")));
         std::os::unix::fs::symlink("round", at.join("round")).unwrap();
-        let failure = followed(&at.join("round")).expect_err("it has no end");
+        let failure = follow_links(&at.join("round")).expect_err("it has no end");
         assert!(failure.message.contains("too many links"), "{}", failure.message);
     }
 
     #[test]
     fn the_way_to_go_on_names_the_folder_or_the_device_with_its_flag() {
-        assert_eq!(again(None, false), "");
-        assert_eq!(again(Some(Path::new("/mnt/my array")), false), " --path '/mnt/my array'");
+        assert_eq!(resume_flags(None, false), "");
         assert_eq!(
-            again(Some(Path::new("/dev/sdz")), true),
+            resume_flags(Some(Path::new("/mnt/my array")), false),
+            " --path '/mnt/my array'"
+        );
+        assert_eq!(
+            resume_flags(Some(Path::new("/dev/sdz")), true),
             format!(" --path /dev/sdz {DESTROYS}")
         );
     }

@@ -1,80 +1,116 @@
-//! What is known of a run before its first trial, as its folder records it.
+//! Records what is known of a run before its first trial.
 
 use std::path::{Path, PathBuf};
 
 use bakeoff_analysis::FIRST_LOOK;
 use bakeoff_engines::Engine;
 use bakeoff_experiment::{
-    Bounds, EngineState, Experiment, Factor, Shard, TrialPlan, base, without_passwords,
+    Bounds, EngineState, Factor, Shard, TrialPlan, without_alias, without_passwords,
 };
 use bakeoff_lab::machine::NO_FILE_SYSTEM;
-use bakeoff_lab::possible::line;
-use bakeoff_lab::{Possible, Registry, RunEstimate, now_s, spec};
-use bakeoff_results::{CutPlan, EngineFact, Error, Machine, PromiseFactors, Run, RunFolder};
+use bakeoff_lab::plan::describe_left_out;
+use bakeoff_lab::{Plan, RunEstimate, now_s};
+use bakeoff_results::{
+    CutPlan, EngineFact, Error, Machine, PromiseFactors, Run, RunFolder, Status,
+};
 
-use super::asked::{RunInvocation, text};
 use super::path::{self, DESTROYS, DataLocation};
-use super::{shard, usage};
+use super::request::{ResumedRun, describe_text};
+use super::terms::RunTerms;
+use super::{machines, shard, takeover, time_limit, usage_failure};
 use crate::cli;
 use crate::commands::{checksum, external};
 use crate::exit::{CommandFailure, Exit};
-use crate::output::{program, quote};
+use crate::output::{program_name, quote, say};
 
-pub fn create_folder(
-    asked: RunInvocation<'_>,
-    experiment: &Experiment,
-    possible: &Possible,
-    shard: Option<Shard>,
-    data: Option<&DataLocation>,
+pub struct OpenRun {
+    pub folder: RunFolder,
+    /// How many trials and power cuts had ended; `None` for a new run.
+    pub before: Option<(usize, usize)>,
+}
+
+/// Makes the folder of a new run, or opens the folder of an old one, under the terms that it
+/// started with.
+pub fn open_folder(
+    arguments: &cli::RunArguments,
+    resumed: Option<ResumedRun>,
+    plan: &Plan<'_>,
+    terms: &RunTerms,
+) -> Result<OpenRun, CommandFailure> {
+    let data = terms.data.as_ref();
+    let Some(resumed) = resumed else {
+        let short = time_limit::check_time(plan, DataLocation::medium(data))?;
+        short.filter(|_| !arguments.quiet).into_iter().for_each(say);
+        let folder = create_folder(arguments, plan, terms)?;
+        return Ok(OpenRun { folder, before: None });
+    };
+    external::check_passwords(&resumed.folder, &resumed.began.engines)?;
+    let now = check_terms(&resumed, plan, data)?;
+    let ResumedRun { mut folder, began } = resumed;
+    let by = takeover::check_platform(&folder, &began, &now, arguments.another_binary)?;
+    by.map_or(Ok(()), |by| folder.note_platform(by)).map_err(CommandFailure::from_folder_error)?;
+    machines::go_on(&mut folder, began, &now, plan)?;
+    folder.set_status(Status::Unfinished, None).map_err(CommandFailure::from_folder_error)?;
+    let before = Some(count_ended(&folder)?);
+    Ok(OpenRun { folder, before })
+}
+
+pub fn count_ended(folder: &RunFolder) -> Result<(usize, usize), CommandFailure> {
+    let done = folder.read_ended_trials().map_err(CommandFailure::from_folder_error)?;
+    Ok((done.len(), folder.read_cuts().map_err(CommandFailure::from_folder_error)?.len()))
+}
+
+fn create_folder(
+    arguments: &cli::RunArguments,
+    plan: &Plan<'_>,
+    RunTerms { data, shard, .. }: &RunTerms,
 ) -> Result<RunFolder, CommandFailure> {
     let program = running_program(shard.is_some())?;
     let create = |dir: &Path| -> Result<_, CommandFailure> {
-        let mut run = describe_run(asked, dir, experiment, possible, data)?;
+        let mut run = describe_run(dir, plan, data.as_ref())?;
         run.program_sha256.clone_from(&program);
-        run.shard = shard::fact(experiment, possible, &run.text, shard, program.clone());
-        run.command = command_line(shard);
-        run.cuts = cut_plan(asked.arguments, experiment, possible);
-        Ok(RunFolder::create(dir, &run, &experiment.to_toml()))
+        run.shard = shard::record_shard(plan, &run.text, *shard, program.clone());
+        run.command = command_line(*shard);
+        run.cuts = cut_plan(arguments, plan);
+        Ok(RunFolder::create(dir, &run, &plan.experiment.to_toml()))
     };
-    if let Some(dir) = &asked.arguments.out {
-        return create(dir)?.map_err(CommandFailure::folder);
+    if let Some(dir) = &arguments.out {
+        return create(dir)?.map_err(CommandFailure::from_folder_error);
     }
-    // `bakeoff-NAME-1`, or the next number that is free; another run may take it meanwhile.
+    // Tries `bakeoff-NAME-1` and further numbers; another run may take one meanwhile.
     for number in 1.. {
-        let dir = PathBuf::from(format!("bakeoff-{}-{number}", experiment.name));
+        let dir = PathBuf::from(format!("bakeoff-{}-{number}", plan.experiment.name));
         match create(&dir)? {
             Err(Error::Exists(_) | Error::Busy(_)) => {}
-            created => return created.map_err(CommandFailure::folder),
+            created => return created.map_err(CommandFailure::from_folder_error),
         }
     }
     unreachable!("numbers do not run out")
 }
 
-/// The SHA-256 of the program that is running. Where it can't be read it is not known, unless it `must_be_known`.
+/// The SHA-256 of the running program. If it can't be read: `None`, or an error if it
+/// `must_be_known`.
 fn running_program(must_be_known: bool) -> Result<Option<String>, CommandFailure> {
     let sum = checksum::of_running_program();
     if must_be_known { sum.map(Some) } else { Ok(sum.ok()) }
 }
 
-/// Refuses to go on with a run under other terms than it began with: other engines, another text,
-/// another machine. What is known of the run as it goes on.
-pub fn check_terms(
-    asked: RunInvocation<'_>,
-    folder: &RunFolder,
-    began: &Run,
-    experiment: &Experiment,
-    possible: &Possible,
+/// Refuses to resume with other engines, another text or another machine. Returns the present
+/// facts.
+fn check_terms(
+    ResumedRun { folder, began }: &ResumedRun,
+    plan: &Plan<'_>,
     data: Option<&DataLocation>,
 ) -> Result<Run, CommandFailure> {
     if began.merged.is_some() && data.is_some_and(|data| data.device().is_some()) {
         let dir = folder.dir().display();
-        return Err(usage(format!(
+        return Err(usage_failure(format!(
             "the run in {dir} is merged of several, so that nobody can tell whether a raw device is one of theirs: \
              go on with each shard by itself"
         )));
     }
     let is_part = began.shard.is_some() || began.merged.is_some();
-    let mut now = describe_run(asked, folder.dir(), experiment, possible, data)?;
+    let mut now = describe_run(folder.dir(), plan, data)?;
     now.program_sha256 = running_program(is_part)?;
     let differs = |what: &str, then: &str, now: &str| {
         Err(CommandFailure::new(
@@ -94,7 +130,7 @@ pub fn check_terms(
         let Some(now) = now.engines.iter().find(|now| now.name == then.name) else {
             return differs("what is run", &then.name, "without it");
         };
-        // Where a password comes from may change, and how a server is spoken to is in its name.
+        // The password's source may change, and the kind of connection is in the name.
         let told = |fact: &EngineFact| (fact.version.clone(), fact.settings.clone(), fact.stores);
         if told(then) != told(now) {
             let told = |fact: &EngineFact| match then.version == now.version {
@@ -106,13 +142,13 @@ pub fn check_terms(
     }
     if began.left_out != now.left_out {
         let cells = |run: &Run| {
-            let cells: Vec<String> = run.left_out.iter().map(line).collect();
+            let cells: Vec<String> = run.left_out.iter().map(describe_left_out).collect();
             if cells.is_empty() { "all cells".into() } else { cells.join("; ") }
         };
         return differs("what can be run", &cells(began), &cells(&now));
     }
     let lay = lay_elsewhere(&began.machine, &now.machine).filter(|_| began.merged.is_none());
-    if let (Some(lay), None) = (lay, &asked.arguments.path) {
+    if let (Some(lay), None) = (lay, data) {
         let dir = folder.dir().display();
         let how = match began.machine.file_system == NO_FILE_SYSTEM {
             true => format!("name the same device with --path, and {DESTROYS}"),
@@ -128,20 +164,20 @@ pub fn check_terms(
         let (disk, kind) = (&machine.device, &machine.file_system);
         format!("{}, {} processors, {disk}, {kind}", machine.processor, machine.processors)
     };
-    // Those of a merged run are several already.
+    // A merged run has several machines already.
     if began.merged.is_none() && machine(began) != machine(&now) {
         return differs("the machine", &machine(began), &machine(&now));
     }
     // Machines of one kind differ: a shard is measured on one.
-    let host = bakeoff_lab::machine::host().name;
+    let host = bakeoff_lab::machine::identify_host().name;
     if let Some(own) = began.shard.as_ref().filter(|own| own.host.name != host) {
         return differs("the machine", &own.host.name, &host);
     }
-    check_order(folder, &possible.plan)?;
+    check_order(folder, &plan.trials)?;
     Ok(now)
 }
 
-/// Where the data of a run lay, if on another disk or file system of what is else the same machine.
+/// Where the data of a run lay, if the machine is the same but for the disk or file system.
 fn lay_elsewhere(then: &Machine, now: &Machine) -> Option<String> {
     let is_one = then.processor == now.processor && then.processors == now.processors;
     let is_moved = then.device != now.device || then.file_system != now.file_system;
@@ -149,10 +185,9 @@ fn lay_elsewhere(then: &Machine, now: &Machine) -> Option<String> {
     (is_one && is_moved).then(lay)
 }
 
-/// Checks that trials that have ended are those that the plan has in their places: a bakeoff that orders
-/// blocks otherwise would take them for others.
+/// Refuses a bakeoff that orders blocks differently: it would confuse the trials.
 fn check_order(folder: &RunFolder, plan: &TrialPlan) -> Result<(), CommandFailure> {
-    for trial in folder.trials().map_err(CommandFailure::folder)? {
+    for trial in folder.read_trials().map_err(CommandFailure::from_folder_error)? {
         let block = plan.blocks.iter().find(|block| block.number == trial.block);
         let planned = block.and_then(|it| it.trials.iter().find(|it| it.order == trial.order));
         if planned.is_some_and(|planned| planned.cell.to_map() != trial.levels) {
@@ -168,22 +203,20 @@ fn check_order(folder: &RunFolder, plan: &TrialPlan) -> Result<(), CommandFailur
     Ok(())
 }
 
-/// What is known of a run in `dir` before its first trial.
 fn describe_run(
-    RunInvocation { registry, .. }: RunInvocation<'_>,
     dir: &Path,
-    experiment: &Experiment,
-    possible: &Possible,
+    plan: &Plan<'_>,
     data: Option<&DataLocation>,
 ) -> Result<Run, CommandFailure> {
-    let text = text(registry, experiment)?;
-    let machine = path::machine(data, dir)?;
-    let target = registry.target_of(&experiment.workload).map_err(usage)?;
-    let about = target.about(&experiment.workload).expect("the target that runs it");
-    let estimate = RunEstimate::on(DataLocation::medium(data), registry, experiment, possible);
+    let Plan { registry, experiment, .. } = *plan;
+    let text = describe_text(registry, experiment)?;
+    let machine = path::describe_data_machine(data, dir)?;
+    let target = registry.target_of(&experiment.workload).map_err(usage_failure)?;
+    let about = target.describe_workload(&experiment.workload).expect("the target that runs it");
+    let estimate = RunEstimate::from_plan(DataLocation::medium(data), plan);
     let mut run = Run {
         name: experiment.name.clone(),
-        title: registry.title(experiment),
+        title: registry.experiment_title(experiment),
         workload: experiment.workload.clone(),
         operations: about.operations.into_iter().map(Into::into).collect(),
         figure_of_merit: about.figure_of_merit,
@@ -192,14 +225,14 @@ fn describe_run(
         factors: experiment
             .factors
             .keys()
-            .map(|factor| (factor.name().into(), experiment.levels(*factor)))
+            .map(|factor| (factor.name().into(), experiment.run_levels(*factor)))
             .collect(),
         seconds: experiment.seconds,
         operations_each: experiment.operations,
         repetitions: experiment.most_repetitions(),
         seed: experiment.seed,
         planner: Some(experiment.planner.clone()),
-        planned: possible.plan.trials() as u32,
+        planned: plan.trials.count_trials() as u32,
         command: command_line(None),
         version: env!("BAKEOFF_VERSION").into(),
         program_sha256: None,
@@ -207,16 +240,16 @@ fn describe_run(
         debug_build: cfg!(debug_assertions),
         started_s: now_s(),
         machine,
-        engines: engine_facts(registry, experiment, possible),
+        engines: engine_facts(plan),
         harness_s: bakeoff_lab::harness_cost().as_secs_f64(),
-        load: bakeoff_lab::machine::load(),
+        load: bakeoff_lab::machine::load_average(),
         disks: bakeoff_lab::disk_facts(registry, experiment),
         neighbour_alone_per_second: None,
         text,
         applied: Vec::new(),
         cuts: None,
         estimated_s: Some(estimate.total_s()),
-        left_out: possible.left_out.clone(),
+        left_out: plan.left_out.clone(),
         sequential: None,
         answers: Vec::new(),
         published: experiment.published.as_ref().map(|article| article.published.clone()),
@@ -226,21 +259,19 @@ fn describe_run(
     };
     if let Some(Bounds { max_repetitions, max_time, .. }) = experiment.bounds {
         let max_time_s = max_time.map(|time| time.as_secs_f64());
-        run.sequential = bakeoff_analysis::schedule(&run, FIRST_LOOK..=max_repetitions, max_time_s);
+        run.sequential =
+            bakeoff_analysis::schedule_looks(&run, FIRST_LOOK..=max_repetitions, max_time_s);
     }
     Ok(run)
 }
 
 /// The power cuts of a run, and the command that repeats one of them.
-fn cut_plan(
-    arguments: &cli::RunArguments,
-    experiment: &Experiment,
-    possible: &Possible,
-) -> Option<CutPlan> {
+fn cut_plan(arguments: &cli::RunArguments, plan: &Plan<'_>) -> Option<CutPlan> {
+    let experiment = plan.experiment;
     let cuts = experiment.cuts.as_ref()?;
     let disk = experiment.cut_disk()?;
     let clients = experiment.cut_clients();
-    let mut command = vec![program(), "run".into()];
+    let mut command = vec![program_name(), "run".into()];
     command.push(quote(arguments.experiment.as_deref().unwrap_or_default()));
     if arguments.keys.quick {
         command.push("--quick".into());
@@ -255,23 +286,25 @@ fn cut_plan(
         command.push("--rows-strict".into());
     }
     let (clients_text, seed) = (clients.to_string(), experiment.seed.to_string());
-    let scale = experiment.levels(Factor::SCALE);
+    let scale = experiment.run_levels(Factor::SCALE);
     let [who, what] = cuts.by.promise;
     let mut flags = vec![("clients", &*clients_text)];
     if who != Factor::DISK {
         flags.insert(0, ("disk", disk));
     }
-    flags.extend(scale.first().map(|scale| ("scale", base(scale))));
-    let states = experiment.levels(Factor::STATE);
+    flags.extend(scale.first().map(|scale| ("scale", without_alias(scale))));
+    let states = experiment.run_levels(Factor::STATE);
     let given = arguments.own.0.iter().any(|(factor, _)| *factor == Factor::STATE);
-    let state =
-        states.first().map(|it| base(it)).filter(|it| given || *it != EngineState::Warm.name());
+    let state = states
+        .first()
+        .map(|it| without_alias(it))
+        .filter(|it| given || *it != EngineState::Warm.name());
     flags.extend(state.map(|state| ("state", state)));
     flags.push(("seed", &*seed));
     for (flag, value) in flags {
         command.extend([format!("--{flag}"), quote(value)]);
     }
-    // Those that a workload declares are those of the cuts where its own clients are at work.
+    // Factors of a workload apply to cuts only if its own clients work in them.
     let own_clients = cuts.by.workload == experiment.workload;
     for (factor, levels) in &experiment.factors {
         let is_given = match factor {
@@ -280,7 +313,7 @@ fn cut_plan(
             Factor::Own(_) => false,
         };
         if let (true, [level, ..]) = (is_given, &levels[..]) {
-            let given = format!("{factor}={}", base(level));
+            let given = format!("{factor}={}", without_alias(level));
             command.extend(["--factor".into(), quote(&given)]);
         }
     }
@@ -290,7 +323,7 @@ fn cut_plan(
         _ => {}
     }
     Some(CutPlan {
-        planned: possible.planned_cuts(experiment) as u32,
+        planned: plan.planned_cuts() as u32,
         promise: PromiseFactors { who: who.name().into(), what: what.name().into() },
         disk: disk.into(),
         clients: clients as u32,
@@ -300,36 +333,30 @@ fn cut_plan(
     })
 }
 
-/// What is known of the engines of a run: those that it names, and as they are with options that
-/// factors give them.
-fn engine_facts(
-    registry: &Registry,
-    experiment: &Experiment,
-    possible: &Possible,
-) -> Vec<EngineFact> {
-    let levels = experiment.levels(Factor::ENGINE);
-    let entered_once = |level: &&String| base(level) == level.as_str();
+fn engine_facts(plan: &Plan<'_>) -> Vec<EngineFact> {
+    let Plan { registry, experiment, .. } = *plan;
+    let levels = experiment.run_levels(Factor::ENGINE);
+    let entered_once = |level: &&String| without_alias(level) == level.as_str();
     let named = levels.iter().filter(entered_once).filter_map(|level| registry.engine(level));
-    let trials = possible.plan.blocks.iter().flat_map(|block| &block.trials);
-    let staged = trials.filter(|trial| trial.cell.options().next().is_some());
-    let staged = staged.filter_map(|trial| spec::engine(registry, &trial.cell).ok());
+    let staged = plan.resolved().filter(|trial| trial.cell.options().next().is_some());
+    let staged = staged.filter_map(|trial| trial.engine);
     let mut engines: Vec<&dyn Engine> = Vec::new();
     for engine in named.chain(staged) {
         if engines.iter().all(|known| known.about().name != engine.about().name) {
             engines.push(engine);
         }
     }
-    let durabilities = experiment.levels(Factor::DURABILITY);
+    let durabilities = experiment.run_levels(Factor::DURABILITY);
     let fact = |engine: &dyn Engine| {
         let about = engine.about();
         let settings = about.promises.iter().filter(|promise| {
-            durabilities.iter().any(|level| base(level) == promise.durability.name())
+            durabilities.iter().any(|level| without_alias(level) == promise.durability.name())
         });
         EngineFact {
             name: about.name.into(),
             version: engine.version(),
             stores: about.stores,
-            transport: external::transport(engine),
+            transport: external::recorded_transport(engine),
             password_in_url: external::password_in_url(about.name),
             settings: settings
                 .map(|promise| {
@@ -342,16 +369,14 @@ fn engine_facts(
     engines.into_iter().map(fact).collect()
 }
 
-/// The command as it was given, quoted for a shell, but for the folder that it names: that is taken, and
-/// the command is to be given again. A shard that the scheduler said is named.
+/// Without the folder, which is taken by now, and with the shard as numbers.
 fn command_line(shard: Option<Shard>) -> String {
     let arguments = with_shard(without_folder(std::env::args().skip(1)), shard);
     let arguments = arguments.iter().map(|it| quote(&without_passwords(it)));
-    std::iter::once(program()).chain(arguments).collect::<Vec<_>>().join(" ")
+    std::iter::once(program_name()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
-/// Arguments without `--out DIR`, and without what gives up the contents of a device: whoever repeats a run on it
-/// says so himself.
+/// Drops `--out DIR`, and the consent to lose a device's contents.
 fn without_folder(arguments: impl Iterator<Item = String>) -> Vec<String> {
     let mut arguments = arguments;
     let mut kept = Vec::new();
@@ -366,7 +391,6 @@ fn without_folder(arguments: impl Iterator<Item = String>) -> Vec<String> {
     kept
 }
 
-/// Arguments with `--shard auto` in numbers.
 fn with_shard(mut arguments: Vec<String>, shard: Option<Shard>) -> Vec<String> {
     let Some(shard) = shard else { return arguments };
     let mut follows = false;

@@ -1,34 +1,27 @@
-//! Which part of a plan a scheduler has given this process, from the variables that it sets.
+//! Finds the shard that a scheduler has given this process.
 //!
-//! Sources: *Job Array Support* and sbatch(1) of Slurm, where the variables of an array's tasks are listed;
-//! *Indexed Job for Parallel Processing with Static Work Assignment* of Kubernetes, where a pod has
-//! `JOB_COMPLETION_INDEX`, from 0, and nothing says how many there are.
+//! Sources: *Job Array Support* and sbatch(1) of Slurm; *Indexed Job for Parallel Processing with
+//! Static Work Assignment* of Kubernetes, where a pod has `JOB_COMPLETION_INDEX`, from 0, and the
+//! number of pods isn't given.
 
 use bakeoff_experiment::Shard;
 
-/// The variable that says how many shards there are, where the scheduler doesn't.
+/// Gives the number of shards if the scheduler doesn't.
 pub const SHARDS: &str = "BAKEOFF_SHARDS";
 
-/// The variables of a task of Slurm's.
 const TASK: &str = "SLURM_ARRAY_TASK_ID";
 const FIRST: &str = "SLURM_ARRAY_TASK_MIN";
 const LAST: &str = "SLURM_ARRAY_TASK_MAX";
 const STEP: &str = "SLURM_ARRAY_TASK_STEP";
 const TASKS: &str = "SLURM_ARRAY_TASK_COUNT";
 
-/// The variable of a pod of Kubernetes'.
 const COMPLETION: &str = "JOB_COMPLETION_INDEX";
 
-/// Looks up a variable.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The shard that a scheduler's variables say; `None` where there are none.
-///
-/// # Errors
-/// What they lack, or how they contradict each other.
-pub fn shard(variables: Variables<'_>) -> Result<Option<Shard>, String> {
-    let count = count(variables)?;
-    let (slurm, kubernetes) = (slurm(variables, count)?, kubernetes(variables, count)?);
+pub fn find_shard(variables: Variables<'_>) -> Result<Option<Shard>, String> {
+    let count = read_count(variables)?;
+    let (slurm, kubernetes) = (slurm_shard(variables, count)?, kubernetes_shard(variables, count)?);
     match (slurm, kubernetes) {
         (Some(one), Some(other)) if one != other => Err(format!(
             "{TASK} says that this is shard {one}, and {COMPLETION} that it is {other}; unset what is not of \
@@ -38,20 +31,17 @@ pub fn shard(variables: Variables<'_>) -> Result<Option<Shard>, String> {
     }
 }
 
-/// How many shards the variable says that there are; `None` where it is not set.
-///
-/// # Errors
-/// No whole number above 0.
-pub fn count(variables: Variables<'_>) -> Result<Option<u32>, String> {
-    number(variables, SHARDS)
+/// `None` if the variable is not set.
+pub fn read_count(variables: Variables<'_>) -> Result<Option<u32>, String> {
+    read_number(variables, SHARDS)
 }
 
-fn slurm(variables: Variables<'_>, shards: Option<u32>) -> Result<Option<Shard>, String> {
-    let Some(task) = number(variables, TASK)? else { return Ok(None) };
-    let array = (number(variables, FIRST)?, number(variables, TASKS)?);
+fn slurm_shard(variables: Variables<'_>, shards: Option<u32>) -> Result<Option<Shard>, String> {
+    let Some(task) = read_number(variables, TASK)? else { return Ok(None) };
+    let array = (read_number(variables, FIRST)?, read_number(variables, TASKS)?);
     let (first, tasks) = match (array, shards) {
         ((first, tasks), Some(shards)) if tasks != Some(shards) => {
-            let last = number(variables, LAST)?;
+            let last = read_number(variables, LAST)?;
             let array = [(FIRST, first), (LAST, last), (TASKS, tasks), (TASK, Some(task))];
             return run_again(task, &array, shards).map(Some);
         }
@@ -68,8 +58,8 @@ fn slurm(variables: Variables<'_>, shards: Option<u32>) -> Result<Option<Shard>,
             ));
         }
     };
-    let step = number(variables, STEP)?.unwrap_or(1).max(1);
-    let last = number(variables, LAST)?;
+    let step = read_number(variables, STEP)?.unwrap_or(1).max(1);
+    let last = read_number(variables, LAST)?;
     let expected = u64::from(first) + u64::from(tasks - 1) * u64::from(step);
     let place = task.checked_sub(first).filter(|ahead| ahead % step == 0);
     match place {
@@ -83,9 +73,8 @@ fn slurm(variables: Variables<'_>, shards: Option<u32>) -> Result<Option<Shard>,
     }
 }
 
-/// The shard of a task of an array that has only some of the shards, as where some are run again: its tasks
-/// keep their numbers. `array` is the numbers that have to be such of shards. An array that has others is
-/// refused to all of its tasks: if one alone were, the others would measure what nobody asked for.
+/// A Slurm array may rerun some shards: its tasks keep their numbers. If one number is no shard,
+/// all tasks refuse: otherwise the others would do unwanted work.
 fn run_again(task: u32, array: &[(&str, Option<u32>)], shards: u32) -> Result<Shard, String> {
     let is_wrong = |number: u32| !(1..=shards).contains(&number);
     let wrong =
@@ -100,8 +89,11 @@ fn run_again(task: u32, array: &[(&str, Option<u32>)], shards: u32) -> Result<Sh
     }
 }
 
-fn kubernetes(variables: Variables<'_>, shards: Option<u32>) -> Result<Option<Shard>, String> {
-    let Some(completion) = number(variables, COMPLETION)? else { return Ok(None) };
+fn kubernetes_shard(
+    variables: Variables<'_>,
+    shards: Option<u32>,
+) -> Result<Option<Shard>, String> {
+    let Some(completion) = read_number(variables, COMPLETION)? else { return Ok(None) };
     let Some(shards) = shards else {
         return Err(format!(
             "{COMPLETION} says which pod of the job this is, and nothing how many there are: set {SHARDS} in \
@@ -112,8 +104,8 @@ fn kubernetes(variables: Variables<'_>, shards: Option<u32>) -> Result<Option<Sh
     shard.map(Some).map_err(|why| format!("{COMPLETION} is {completion}, from 0: {why}"))
 }
 
-/// The whole number that a variable holds; `None` where it is not set, or empty.
-fn number(variables: Variables<'_>, name: &str) -> Result<Option<u32>, String> {
+/// `None` if the variable is not set, or empty.
+fn read_number(variables: Variables<'_>, name: &str) -> Result<Option<u32>, String> {
     let Some(text) = variables(name).filter(|text| !text.is_empty()) else { return Ok(None) };
     let number =
         text.parse::<u32>().map_err(|_| format!("{name} is `{text}`, and no whole number"));
@@ -135,7 +127,7 @@ mod tests {
             let found = variables.iter().find(|(known, _)| *known == name)?;
             Some(found.1.to_owned())
         };
-        match shard(&find) {
+        match find_shard(&find) {
             Ok(shard) => shard.map_or_else(|| "-".into(), |shard| shard.to_string()),
             Err(why) => why,
         }

@@ -1,24 +1,24 @@
-//! `bakeoff run --shard`: a part of a plan that several machines share.
+//! `bakeoff run --shard`: runs a part of a plan that several machines share.
 
 use std::fs::File;
 
 use bakeoff_experiment::{Experiment, Shard};
 use bakeoff_lab::planner::PLANNERS;
-use bakeoff_lab::{Possible, machine};
+use bakeoff_lab::{Plan, machine};
 use bakeoff_results::{PlanShard, Run};
 
-use super::{scheduler, usage};
+use super::terms::RunTerms;
+use super::{scheduler, usage_failure};
 use crate::cli;
 use crate::exit::{CommandFailure, Exit};
 
-/// Which part of the plan is to be run: what the flag says, or the scheduler; of a run that goes on (`began`),
-/// its own. `None` for the whole plan.
-pub fn asked(
+/// From the flag, the scheduler, or the resumed run. `None` for the whole plan.
+pub fn choose_shard(
     arguments: &cli::RunArguments,
     began: Option<&Run>,
 ) -> Result<Option<Shard>, CommandFailure> {
     let variable = |name: &str| std::env::var(name).ok();
-    let given = given(arguments.shards.shard, &variable).map_err(usage)?;
+    let given = check_flag(arguments.shards.shard, &variable).map_err(usage_failure)?;
     let shard = match began {
         None => given,
         Some(run) => {
@@ -26,7 +26,7 @@ pub fn asked(
             let own = own.map_err(|why| CommandFailure::new(Exit::Folder, why))?;
             if given.is_some() && given != own {
                 let is = own.map_or_else(|| "the whole plan".into(), |own| format!("shard {own}"));
-                return Err(usage(format!(
+                return Err(usage_failure(format!(
                     "--resume goes on with {is}, as the run began: leave out --shard"
                 )));
             }
@@ -34,18 +34,20 @@ pub fn asked(
         }
     };
     if arguments.shards.same_machine && shard.is_none() {
-        return Err(usage("--same-machine is for parts of a plan: add --shard, or leave it out"));
+        return Err(usage_failure(
+            "--same-machine is for parts of a plan: add --shard, or leave it out",
+        ));
     }
     Ok(shard)
 }
 
-/// What the flag says, which a scheduler's variables may not contradict.
-fn given(
+/// A scheduler's variables may not contradict the flag.
+fn check_flag(
     flag: Option<cli::Which>,
     variables: scheduler::Variables<'_>,
 ) -> Result<Option<Shard>, String> {
     let Some(flag) = flag else { return Ok(None) };
-    let scheduled = scheduler::shard(variables);
+    let scheduled = scheduler::find_shard(variables);
     match flag {
         cli::Which::Auto => match scheduled? {
             Some(shard) => Ok(Some(shard)),
@@ -61,7 +63,7 @@ fn given(
                 "--shard is {shard}, and the scheduler's variables say {other}: leave one of them out, or take \
                  --shard auto"
             )),
-            _ => match scheduler::count(variables)? {
+            _ => match scheduler::read_count(variables)? {
                 Some(count) if count != shard.count() => Err(format!(
                     "--shard is {shard}, and {} is {count}: leave one of them out, or have both name as many \
                      shards",
@@ -73,23 +75,18 @@ fn given(
     }
 }
 
-/// The part of what can be run that a shard runs; all of it without one.
-pub fn part(
-    experiment: &Experiment,
-    possible: Possible,
-    shard: Option<Shard>,
-) -> Result<Possible, CommandFailure> {
-    let Some(shard) = shard else { return Ok(possible) };
-    plan_is_known(experiment)?;
-    possible.shard(experiment, shard).map_err(usage)
+pub fn take_part<'a>(plan: Plan<'a>, shard: Option<Shard>) -> Result<Plan<'a>, CommandFailure> {
+    let Some(shard) = shard else { return Ok(plan) };
+    plan_is_known(plan.experiment)?;
+    plan.shard(shard).map_err(usage_failure)
 }
 
-/// Refuses to deal a plan that is not known before its first block.
+/// Refuses to share a plan that isn't known before its first block.
 pub fn plan_is_known(experiment: &Experiment) -> Result<(), CommandFailure> {
     let planner = &experiment.planner;
     match *planner == PLANNERS[0].name {
         true => Ok(()),
-        false => Err(usage(format!(
+        false => Err(usage_failure(format!(
             "--shard deals a plan that is known before its first block, and the planner {planner} decides on \
              the way, by what all blocks found: a machine would see its own part alone. Leave out --shard, or \
              what chooses that planner (--until-decided, --find-limit, --planner)"
@@ -97,36 +94,34 @@ pub fn plan_is_known(experiment: &Experiment) -> Result<(), CommandFailure> {
     }
 }
 
-/// What is recorded of a shard, where the run is one; `possible` is its own part, `text` what its text or
-/// rows are, `program` the SHA-256 of the program that runs it.
-pub fn fact(
-    experiment: &Experiment,
-    possible: &Possible,
+/// `text` describes the texts or rows.
+pub fn record_shard(
+    plan: &Plan<'_>,
     text: &str,
     shard: Option<Shard>,
     program: Option<String>,
 ) -> Option<PlanShard> {
     let shard = shard?;
-    let left_out: u32 = possible.left_out.iter().map(|it| it.trials).sum();
-    let blocks = possible.plan.blocks.iter();
+    let experiment = plan.experiment;
+    let left_out: u32 = plan.left_out.iter().map(|it| it.trials).sum();
+    let blocks = plan.trials.blocks.iter();
     Some(PlanShard {
         plan: experiment.plan_id(env!("BAKEOFF_VERSION"), text),
         program_sha256: program,
         index: shard.index(),
         count: shard.count(),
-        trials: (experiment.plan().trials() as u32).saturating_sub(left_out),
-        host: machine::host(),
+        trials: (experiment.plan().count_trials() as u32).saturating_sub(left_out),
+        host: machine::identify_host(),
         blocks: blocks.map(|block| (block.number, block.trials.len() as u32)).collect(),
-        cuts: possible.cuts.clone(),
+        cuts: plan.cut_names(),
     })
 }
 
-/// A line on the part that is run.
-pub fn line(experiment: &Experiment, possible: &Possible, shard: Shard) -> String {
-    let plan = experiment.plan();
-    let (blocks, all) = (possible.plan.blocks.len(), plan.blocks.len());
-    // Of power cuts alone there are no blocks, and of one combination nothing is elsewhere.
-    let combinations = match shard.combinations(&plan) {
+pub fn describe_part(plan: &Plan<'_>, shard: Shard) -> String {
+    let whole = plan.experiment.plan();
+    let (blocks, all) = (plan.trials.blocks.len(), whole.blocks.len());
+    // Power cuts alone have no blocks, and a single combination is all here.
+    let combinations = match shard.count_combinations(&whole) {
         Ok((_, 0 | 1)) | Err(_) => String::new(),
         Ok((own, all)) if own == all => format!(", of all {all} combinations of levels"),
         Ok((own, all)) => {
@@ -137,16 +132,13 @@ pub fn line(experiment: &Experiment, possible: &Possible, shard: Shard) -> Strin
     format!("shard {index} of {count}: {blocks} of {all} blocks{combinations}")
 }
 
-/// Has the machine for a shard alone, as long as what is returned is kept.
-pub fn alone(
-    arguments: &cli::RunArguments,
-    shard: Option<Shard>,
-) -> Result<Option<File>, CommandFailure> {
-    if shard.is_none() {
+/// Keeps the machine for one shard as long as the returned file lives.
+pub fn hold_machine(terms: &RunTerms) -> Result<Option<File>, CommandFailure> {
+    if terms.shard.is_none() {
         return Ok(None);
     }
-    let held = machine::hold().map_err(|error| CommandFailure::new(Exit::Failed, error))?;
-    if held.is_some() || arguments.shards.same_machine {
+    let held = machine::hold_machine().map_err(|error| CommandFailure::new(Exit::Failed, error))?;
+    if held.is_some() || terms.same_machine {
         return Ok(held);
     }
     Err(CommandFailure::new(
@@ -165,7 +157,7 @@ mod tests {
             let found = variables.iter().find(|(known, _)| *known == name)?;
             Some(found.1.to_owned())
         };
-        given(Some(flag.parse().unwrap()), &find)
+        check_flag(Some(flag.parse().unwrap()), &find)
     }
 
     #[test]

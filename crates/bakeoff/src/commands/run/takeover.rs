@@ -1,18 +1,13 @@
-//! Whether a run goes on by the program and under the kernel that ran it last.
+//! Checks that a run resumes with the program and the kernel that ran it last.
 
 use bakeoff_results::{Platform, Run, RunFolder};
 
 use crate::exit::{CommandFailure, Exit};
 
-/// The flag that lets another one go on.
 const FLAG: &str = "--another-binary";
 
-/// What goes on with a run, to be noted; `None` of a part of a plan, which notes its machines. `now` is what is known
-/// of the run where it goes on.
-///
-/// # Errors
-/// Another program or another kernel that is not allowed.
-pub fn check(
+/// `None` for a shard, which notes its machines itself.
+pub fn check_platform(
     folder: &RunFolder,
     began: &Run,
     now: &Run,
@@ -22,12 +17,12 @@ pub fn check(
     if began.shard.is_some() || began.merged.is_some() {
         return check_part(folder, began, &now).map(|()| None);
     }
-    let then = folder.last_platform().map_err(CommandFailure::folder)?;
-    let told = differences(&then, &now);
-    if told.is_empty() || is_allowed { Ok(Some(now)) } else { Err(refused(folder, &told)) }
+    let then = folder.last_platform().map_err(CommandFailure::from_folder_error)?;
+    let told = list_differences(&then, &now);
+    if told.is_empty() || is_allowed { Ok(Some(now)) } else { Err(takeover_failure(folder, &told)) }
 }
 
-/// A part of a plan is of one program, and of one kernel: `bakeoff merge` goes by what each part says of itself.
+/// A shard has one program and one kernel: `bakeoff merge` relies on each shard's record.
 fn check_part(folder: &RunFolder, began: &Run, now: &Platform) -> Result<(), CommandFailure> {
     let dir = folder.dir().display();
     let shard = began.shard.as_ref().and_then(|it| it.program_sha256.clone());
@@ -44,7 +39,7 @@ fn check_part(folder: &RunFolder, began: &Run, now: &Platform) -> Result<(), Com
             ),
         ));
     }
-    // Those of a merged run are several already: who goes on is a machine of its own.
+    // A merged run has several kernels already: a resuming machine is a new member.
     if began.shard.is_some() && !then.has_kernel_of(now) {
         return Err(CommandFailure::new(
             Exit::Folder,
@@ -52,37 +47,36 @@ fn check_part(folder: &RunFolder, began: &Run, now: &Platform) -> Result<(), Com
                 "the kernel changed after the shard in {dir} began: it was {}, and is {} now. Boot that kernel; or \
                  merge the shards (bakeoff merge ALL {dir} ...) and run the rest with bakeoff run --resume ALL, \
                  which records the kernel of each machine ({FLAG} is for a run that is no part of a plan)",
-                kernel(&then),
-                kernel(now)
+                describe_kernel(&then),
+                describe_kernel(now)
             ),
         ));
     }
     Ok(())
 }
 
-/// What differs, a line each.
-fn differences(then: &Platform, now: &Platform) -> Vec<String> {
+fn list_differences(then: &Platform, now: &Platform) -> Vec<String> {
     let line = |what: &str, told: fn(&Platform) -> String| {
         format!("{what}: it was {}, and is {} now", told(then), told(now))
     };
-    let program = (!then.has_program_of(now)).then(|| line("bakeoff's program", program));
-    let kernel = (!then.has_kernel_of(now)).then(|| line("the kernel", kernel));
+    let program = (!then.has_program_of(now)).then(|| line("bakeoff's program", describe_program));
+    let kernel = (!then.has_kernel_of(now)).then(|| line("the kernel", describe_kernel));
     program.into_iter().chain(kernel).collect()
 }
 
-fn program(platform: &Platform) -> String {
+fn describe_program(platform: &Platform) -> String {
     let sum = platform.program_sha256.as_deref().unwrap_or("not known");
     format!("{} with the SHA-256 {sum}", platform.version)
 }
 
-fn kernel(platform: &Platform) -> String {
+fn describe_kernel(platform: &Platform) -> String {
     match &platform.kernel_version {
         Some(version) => format!("{} ({version})", platform.kernel),
         None => platform.kernel.clone(),
     }
 }
 
-fn refused(folder: &RunFolder, told: &[String]) -> CommandFailure {
+fn takeover_failure(folder: &RunFolder, told: &[String]) -> CommandFailure {
     let lines: String = told.iter().map(|line| format!("\n  {line}")).collect();
     let text = format!(
         "the run in {} was run last by another program or under another kernel:{lines}\nBring back what it was, or \

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// How many extents on each side of the head are looked at for the next one to write.
+/// Extents on each side of the head among which the next one to write is chosen.
 const LOOK: usize = 32;
 
 /// Bytes up to which writes that touch become one extent.
@@ -10,19 +10,17 @@ const MERGE: u64 = 1 << 20;
 
 struct CachedExtent {
     length: u64,
-    /// When it came, in numbers that only grow.
     number: u64,
 }
 
-/// A flush that waits for all extents that were there when it came.
 struct Flush {
     id: u64,
     before: u64,
     left: usize,
 }
 
-/// The extents in the cache by their offset. Timing is all it is for: where extents overlap, it
-/// does not know whose bytes are newer.
+/// The extents in the cache by their offset. It serves timing alone: it does not know which of two
+/// overlapping extents is newer.
 pub(super) struct WriteCache {
     size: u64,
     used: u64,
@@ -36,9 +34,8 @@ impl WriteCache {
         Self { size, used: 0, extents: BTreeMap::new(), numbers: 0, flushes: Vec::new() }
     }
 
-    /// Takes a write if there is room.
-    pub fn admit(&mut self, offset: u64, length: u64) -> bool {
-        if self.holds(offset, length) {
+    pub fn admit_write(&mut self, offset: u64, length: u64) -> bool {
+        if self.contains(offset, length) {
             return true;
         }
         if self.used + length > self.size {
@@ -54,7 +51,7 @@ impl WriteCache {
                 extent.length = longer;
             }
             _ => {
-                // One that begins at the same place is the start of this one: it was shorter.
+                // An extent that begins at the same place is shorter and is replaced.
                 let number = self.numbers;
                 self.numbers += 1;
                 self.used += length;
@@ -68,14 +65,13 @@ impl WriteCache {
         true
     }
 
-    /// Whether all of these bytes are in one extent.
-    pub fn holds(&self, offset: u64, length: u64) -> bool {
+    pub fn contains(&self, offset: u64, length: u64) -> bool {
         let before = self.extents.range(..=offset).next_back();
         before.is_some_and(|(start, extent)| start + extent.length >= offset + length)
     }
 
-    /// Makes a flush wait for what is in the cache; false if nothing is.
-    pub fn flush(&mut self, id: u64, being_written: bool) -> bool {
+    /// Makes a flush wait for what is in the cache; false if the cache is empty.
+    pub fn queue_flush(&mut self, id: u64, being_written: bool) -> bool {
         let left = self.extents.len() + usize::from(being_written);
         if left > 0 {
             self.flushes.push(Flush { id, before: self.numbers, left });
@@ -91,8 +87,9 @@ impl WriteCache {
         !self.flushes.is_empty()
     }
 
-    /// The extents near the head that may be written next; while a flush waits, those it waits for.
-    pub fn candidates(&self, head: u64) -> impl Iterator<Item = u64> {
+    /// Extents near the head that may be written next; while a flush waits, only those it waits
+    /// for.
+    pub fn drain_candidates(&self, head: u64) -> impl Iterator<Item = u64> {
         let before = self.flushes.first().map_or(u64::MAX, |flush| flush.before);
         let due = move |(_, extent): &(&u64, &CachedExtent)| extent.number < before;
         let below = self.extents.range(..head).rev().filter(due).take(LOOK);
@@ -100,14 +97,13 @@ impl WriteCache {
         below.chain(above).map(|(&offset, _)| offset)
     }
 
-    /// Takes out an extent that is being written from now on; its room is free when it is done.
-    pub fn take(&mut self, offset: u64) -> DrainingExtent {
+    pub fn take_extent(&mut self, offset: u64) -> DrainingExtent {
         let CachedExtent { length, number } = self.extents.remove(&offset).expect("a candidate");
         DrainingExtent { length, number }
     }
 
-    /// An extent is on the platters. The numbers of the flushes that waited only for it.
-    pub fn written(&mut self, drain: &DrainingExtent) -> Vec<u64> {
+    /// Notes that an extent is on the platters. Returns the flushes that waited only for it.
+    pub fn finish_extent(&mut self, drain: &DrainingExtent) -> Vec<u64> {
         self.used -= drain.length;
         for flush in self.flushes.iter_mut().filter(|flush| drain.number < flush.before) {
             flush.left -= 1;
@@ -116,7 +112,6 @@ impl WriteCache {
     }
 }
 
-/// An extent on its way to the platters.
 pub(super) struct DrainingExtent {
     pub length: u64,
     number: u64,

@@ -1,27 +1,21 @@
-//! Requests that wait for the head.
-
 use std::collections::{BTreeMap, VecDeque};
 
 use super::geometry::{Geometry, PlatterPosition};
 use crate::device::{DeviceRequest, Nanos};
 
-/// A request that waits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     pub id: u64,
     pub request: DeviceRequest,
     pub since: Nanos,
-    /// Where it begins.
     pub place: PlatterPosition,
 }
 
-/// One queue a stream. Streams take turns, as a fair scheduler on the host does it between
-/// machines: which of them is served next does not depend on how much they ask for, only which of
-/// its own requests.
+/// One queue a stream. Streams take turns, like machines under a fair scheduler on the host: a
+/// stream with more requests is not served more often.
 #[derive(Default)]
 pub(super) struct StreamQueues {
     streams: BTreeMap<u32, VecDeque<Waiting>>,
-    /// The stream that was served last.
     last: u32,
 }
 
@@ -30,10 +24,9 @@ impl StreamQueues {
         self.streams.entry(waiting.request.stream).or_default().push_back(waiting);
     }
 
-    /// Finds the places of all requests again.
-    pub fn place(&mut self, geometry: &Geometry) {
+    pub fn locate_all(&mut self, geometry: &Geometry) {
         for waiting in self.streams.values_mut().flatten() {
-            waiting.place = geometry.place(waiting.request.offset);
+            waiting.place = geometry.locate(waiting.request.offset);
         }
     }
 
@@ -41,15 +34,13 @@ impl StreamQueues {
         self.streams.is_empty()
     }
 
-    /// The stream whose turn it is and its requests, in the order in which they came.
-    pub fn turn(&self) -> Option<(u32, &VecDeque<Waiting>)> {
+    pub fn next_stream(&self) -> Option<(u32, &VecDeque<Waiting>)> {
         let after = self.streams.range(self.last.saturating_add(1)..);
         let (&stream, queue) = after.chain(self.streams.iter()).next()?;
         Some((stream, queue))
     }
 
-    /// Takes the request at this place of a stream, whose turn it was.
-    pub fn take(&mut self, stream: u32, place: usize) -> Waiting {
+    pub fn take_request(&mut self, stream: u32, place: usize) -> Waiting {
         let queue = self.streams.get_mut(&stream).expect("a stream with requests");
         let waiting = queue.remove(place).expect("a place in its queue");
         if queue.is_empty() {

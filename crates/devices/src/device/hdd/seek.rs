@@ -1,5 +1,3 @@
-//! How long the arm takes to move.
-
 /// Milliseconds of a move over a share of the stroke: a + b·√d while the arm speeds up and slows
 /// down, c + e·d once it coasts in between (Ruemmler and Wilkes, "An introduction to disk drive
 /// modeling", IEEE Computer 27(3), 1994). The two meet smoothly, in value and in slope.
@@ -9,20 +7,16 @@ pub struct Curve {
     b: f64,
     c: f64,
     e: f64,
-    /// Where they meet, as a share of the stroke.
     meet: f64,
 }
 
 impl Curve {
-    /// The curve with the three times that data sheets publish, in milliseconds: from one track to
-    /// the next, the average over all pairs of places, and over the full stroke.
+    /// Fits the curve to the three times of a data sheet, in milliseconds: track to track, average
+    /// over all pairs of places, full stroke.
     ///
-    /// With the meeting place given, all else follows from two of them; the third one gives the
-    /// meeting place. (average − track) / (full − track) is 1/3 for a move that only coasts and
-    /// 8/15 for one that never does.
-    ///
-    /// # Errors
-    /// A sentence, when there is no such curve.
+    /// The meeting place and two of the times give all else; the third time gives the meeting
+    /// place. (average − track) / (full − track) is 1/3 for a move that only coasts and 8/15 for
+    /// one that never does. The error is a sentence.
     pub fn fit(track: f64, average: f64, full: f64) -> Result<Self, String> {
         let (average_rise, full_rise) = (average - track, full - track);
         let (mut coasts, mut never) = (1e-4_f64, 1.0_f64);
@@ -58,8 +52,8 @@ impl Curve {
         root + (1.0 - meet) / (2.0 * root)
     }
 
-    /// The average for a = 0 and b = 1: the integral of the curve over 2(1−d), which is how
-    /// often two random places are d apart.
+    /// The average for a = 0 and b = 1: the integral of the curve over 2(1−d), the density of the
+    /// distance of two random places.
     fn average_of_unit(meet: f64) -> f64 {
         let root = meet.sqrt();
         let short = 4.0 / 3.0 * root * meet - 4.0 / 5.0 * root * meet * meet;
@@ -68,8 +62,8 @@ impl Curve {
         short + offset + slope
     }
 
-    /// Milliseconds of a move over this share of the stroke; 0 for none.
-    pub fn time(&self, distance: f64) -> f64 {
+    /// Milliseconds of a move over this share of the stroke.
+    pub fn move_time(&self, distance: f64) -> f64 {
         if distance <= 0.0 {
             0.0
         } else if distance < self.meet {
@@ -88,14 +82,15 @@ mod tests {
     fn a_curve_has_the_published_times() {
         for (track, average, full) in [(0.3, 8.5, 18.0), (1.0, 11.0, 20.0), (2.0, 12.0, 22.0)] {
             let curve = Curve::fit(track, average, full).unwrap();
-            assert!((curve.time(1.0) - full).abs() < 1e-6);
-            assert!((curve.time(1e-9) - track).abs() < 0.01);
+            assert!((curve.move_time(1.0) - full).abs() < 1e-6);
+            assert!((curve.move_time(1e-9) - track).abs() < 0.01);
             let steps = 2000;
             let at = |step: usize| (step as f64 + 0.5) / f64::from(steps);
-            let pairs = (0..2000).map(|step| 2.0 * (1.0 - at(step)) * curve.time(at(step)));
+            let pairs = (0..2000).map(|step| 2.0 * (1.0 - at(step)) * curve.move_time(at(step)));
             let mean = pairs.sum::<f64>() / f64::from(steps);
             assert!((mean - average).abs() < 0.01, "{mean} for {average}");
-            let (below, above) = (curve.time(curve.meet - 1e-9), curve.time(curve.meet + 1e-9));
+            let (below, above) =
+                (curve.move_time(curve.meet - 1e-9), curve.move_time(curve.meet + 1e-9));
             assert!((below - above).abs() < 1e-6);
         }
     }

@@ -1,4 +1,4 @@
-//! Which disks of an array hold a byte, and which of these are read.
+//! Decides which disks of an array hold a byte, and which of these are read.
 
 use super::{COPIES, FAILED, Health, RaidLayout, RaidParameters};
 
@@ -10,25 +10,23 @@ pub struct Mirrors {
 }
 
 impl Mirrors {
-    /// Of an array of so many disks.
+    /// The mirrors of an array of this many disks.
     pub fn new(disks: u32, parameters: RaidParameters) -> Self {
         Self { disks: disks.into(), parameters }
     }
 
     /// How many disks there are.
-    pub fn disks(&self) -> usize {
+    pub fn disk_count(&self) -> usize {
         self.disks as usize
     }
 
-    /// Bytes of a chunk: what lies on the same disks.
-    pub fn chunk(&self) -> u64 {
+    /// Bytes of a chunk: they lie on the same disks.
+    pub fn chunk_bytes(&self) -> u64 {
         self.parameters.chunk
     }
 
-    /// The disks of the two copies of the byte at a place.
-    pub(super) fn pair(&self, place: u64) -> [usize; 2] {
+    pub(super) fn copy_disks(&self, place: u64) -> [usize; 2] {
         let chunk = place / self.parameters.chunk;
-        // An even number of disks puts near copies on two side by side.
         let first = match self.parameters.layout {
             RaidLayout::Near => COPIES * chunk % self.disks,
             RaidLayout::Far => chunk % self.disks,
@@ -36,10 +34,10 @@ impl Mirrors {
         [first, (first + 1) % self.disks].map(|disk| disk as usize)
     }
 
-    /// Those of them that it may be read from.
+    /// The disks that a byte may be read from.
     pub fn read_from(&self, place: u64) -> Vec<usize> {
         let is_whole = self.parameters.array == Health::Healthy;
-        self.pair(place).into_iter().filter(|disk| is_whole || *disk != FAILED).collect()
+        self.copy_disks(place).into_iter().filter(|disk| is_whole || *disk != FAILED).collect()
     }
 }
 

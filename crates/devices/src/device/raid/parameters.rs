@@ -1,27 +1,24 @@
-//! The parameters of an array.
-
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use crate::device::ParameterProblem;
 
-/// What a chunk can be: from md's smallest, a page, to more than anybody takes.
+/// The sizes of a chunk: from md's smallest, a page, to more than users choose.
 const CHUNKS: std::ops::RangeInclusive<u64> = 4 << 10..=64 << 20;
 
 /// Where the two copies of a chunk lie (md(4), "RAID10").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RaidLayout {
-    /// At the same place of two disks next to each other: with an even number of disks a stripe over mirrors
-    /// lies alike.
+    /// Both at the same place of two neighbouring disks.
     #[default]
     Near,
-    /// The first copies are a stripe over the first half of all disks, the second ones over the second
-    /// half, a disk further.
+    /// First copies are striped over the first half of all disks, second copies over the second
+    /// half, one disk further.
     Far,
 }
 
-/// How an array is.
+/// The state of an array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Health {
@@ -30,14 +27,14 @@ pub enum Health {
     Healthy,
     /// One disk has failed and is not replaced.
     Degraded,
-    /// A new disk is in its place and is being filled from the others; until then nothing is read from it.
+    /// A new disk is filled from the others; nothing is read from it until then.
     Rebuilding,
 }
 
-/// An array. Without anything said, that which mdadm(8) makes.
+/// An array; by default as mdadm(8) makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RaidParameters {
-    /// How it is.
+    /// The state of the array.
     pub array: Health,
     /// Bytes of a chunk.
     pub chunk: u64,
@@ -52,12 +49,10 @@ impl Default for RaidParameters {
 }
 
 impl RaidParameters {
-    /// The defaults, by the parameters' names.
-    pub(crate) fn table() -> Table {
+    pub(crate) fn default_table() -> Table {
         Table::try_from(Self::default()).expect("words and numbers by name")
     }
 
-    /// All that keeps such an array from being.
     pub(crate) fn check(&self) -> Vec<ParameterProblem> {
         if self.chunk.is_power_of_two() && CHUNKS.contains(&self.chunk) {
             return Vec::new();

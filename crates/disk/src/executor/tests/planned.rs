@@ -52,11 +52,11 @@ impl Device for Planned {
         done.extend(self.queue.drain(..due));
     }
 
-    fn busy(&self) -> Nanos {
+    fn busy_time(&self) -> Nanos {
         self.busy
     }
 
-    fn unused(&self) -> Box<dyn Device> {
+    fn fresh_copy(&self) -> Box<dyn Device> {
         Box::new(Self::new(self.times.clone()))
     }
 }

@@ -1,18 +1,20 @@
-//! Aria: blocks to write, and the log that a recovery would read (mariadb.com/kb/en/aria-system-variables).
-//! The server doesn't tell of its checkpoints; its control file does.
+//! Aria's debt: blocks to write, and the log that a recovery would read
+//! (mariadb.com/kb/en/aria-system-variables). The server doesn't report its checkpoints; its
+//! control file has them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use mysql::Conn;
 
-use super::{StorageDebt, status};
+use super::{StorageDebt, read_status};
 use crate::debt::ChangeCounter;
-use crate::{Debt, DebtTurn, DebtUnit, Owed, Payment, Result};
+use crate::{Debt, DebtTurn, DebtUnit, DeferredWork, Payment, Result};
 
 const STATUS: [&str; 1] = ["Aria_pagecache_blocks_not_flushed"];
 
-/// Checkpoints until what was dirty at the first is written: each leaves that to the time up to the next.
+/// Checkpoints until everything that was dirty at the first is written: each leaves it to the time
+/// before the next.
 const CHECKPOINTS: u64 = 2;
 
 pub(super) struct Aria {
@@ -27,17 +29,17 @@ impl Aria {
 }
 
 impl StorageDebt for Aria {
-    fn debt(&self, server: &mut Conn) -> Result<Debt> {
-        let [blocks] = status(server, &STATUS)?;
+    fn measure_debt(&self, server: &mut Conn) -> Result<Debt> {
+        let [blocks] = read_status(server, &STATUS)?;
         let checkpoint = last_checkpoint(&self.data);
-        let count = self.checkpoints.seen(checkpoint);
-        let blocks = Owed {
+        let count = self.checkpoints.count_changes(checkpoint);
+        let blocks = DeferredWork {
             name: "page cache blocks not flushed",
             unit: DebtUnit::Pages,
             amount: blocks,
             limit: None,
         };
-        let log = checkpoint.map(|checkpoint| Owed {
+        let log = checkpoint.map(|checkpoint| DeferredWork {
             name: "log since the last checkpoint",
             unit: DebtUnit::Bytes,
             amount: log_after(&self.data, checkpoint),
@@ -51,29 +53,26 @@ impl StorageDebt for Aria {
     }
 }
 
-/// A place in the log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct LogPosition {
-    /// The number of a file of the log.
     file: u32,
-    /// Bytes from its beginning.
     offset: u32,
 }
 
-/// Where the control file says that the last checkpoint is. `None` where there is none, or no file of
-/// the form that is known.
+/// The last checkpoint by the control file; `None` if there is none, or the file has an unknown
+/// form.
 fn last_checkpoint(data: &Path) -> Option<LogPosition> {
-    parse(&fs::read(data.join("aria_log_control")).ok()?)
+    parse_position(&fs::read(data.join("aria_log_control")).ok()?)
 }
 
-/// What a control file begins with: its magic, and the version of its form (`ma_control_file.h`).
+/// The start of a control file: magic and version (`ma_control_file.h`).
 const BEGINS: [u8; 4] = [0xfe, 0xfe, 0x0c, 1];
-/// Where it has the length of the part that was written when it was made; the other part follows that.
+/// The length of the part that was written when the file was made; the other part follows it.
 const LENGTH: usize = 20;
-/// Where that has the last checkpoint, after a checksum: 3 bytes for the file, 4 for the offset.
+/// The last checkpoint in that part, after a checksum: 3 bytes for the file, 4 for the offset.
 const CHECKPOINT: usize = 4;
 
-fn parse(file: &[u8]) -> Option<LogPosition> {
+fn parse_position(file: &[u8]) -> Option<LogPosition> {
     if !file.starts_with(&BEGINS) {
         return None;
     }
@@ -86,7 +85,6 @@ fn parse(file: &[u8]) -> Option<LogPosition> {
     (position.file > 0).then_some(position)
 }
 
-/// Bytes of the log from there to its end, as far as they are in its files.
 fn log_after(data: &Path, from: LogPosition) -> u64 {
     let length = |number: u32| {
         let file = fs::metadata(data.join(format!("aria_log.{number:08}")));
@@ -106,8 +104,8 @@ mod tests {
         let file = b"\xfe\xfe\x0c\x01\x71\x43\xa5\x37\xe7\x00\x11\xf1\x8b\xac\x02\xfc\x00\x00\x00\x01\
             \x1e\x00\x16\x00\x00\x20\x47\x7a\xca\x53\x1e\xe9\x19\x69\x01\x00\x00\x67\x4c\x06\x00\x01\
             \x00\x00\x00\xe3\x00\x00\x00\x00\x00\x00";
-        assert_eq!(parse(file), Some(LogPosition { file: 1, offset: 0x0006_4c67 }));
-        assert_eq!(parse(&file[..40]), None);
-        assert_eq!(parse(&file[1..]), None);
+        assert_eq!(parse_position(file), Some(LogPosition { file: 1, offset: 0x0006_4c67 }));
+        assert_eq!(parse_position(&file[..40]), None);
+        assert_eq!(parse_position(&file[1..]), None);
     }
 }

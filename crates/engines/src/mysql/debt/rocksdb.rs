@@ -1,26 +1,24 @@
-//! MyRocks: memtables to write as files of level 0, and those to merge into the levels below
-//! (mariadb.com/kb/en/myrocks-information-schema-tables). It doesn't tell what RocksDB estimates to be
-//! pending (`rocksdb.estimate-pending-compaction-bytes`): what is in level 0 stands for it.
+//! MyRocks' debt: memtables to flush to level 0, and level 0 to compact
+//! (mariadb.com/kb/en/myrocks-information-schema-tables). It doesn't report RocksDB's estimate
+//! (`rocksdb.estimate-pending-compaction-bytes`): the size of level 0 stands for it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use super::{StorageDebt, error, one};
-use crate::{Debt, DebtTurn, DebtUnit, Owed, Payment, Result};
+use super::{StorageDebt, ask_one, error};
+use crate::{Debt, DebtTurn, DebtUnit, DeferredWork, Payment, Result};
 
-/// Of the column families of tables, without the one that MyRocks keeps what it knows of them in.
 const OF_TABLES: &str = "cf_name <> '__system__'";
 
 pub(super) struct RocksDb {
-    /// Column families, and the bytes that the active memtables of all may have.
+    /// Column families, and the bytes that all active memtables may have.
     families: u64,
     memtables: u64,
-    /// Files of level 0 at which the writes of a column family are slowed down.
+    /// Files of level 0 at which writes of a column family are slowed down.
     slowdown: u64,
     before: RocksDbLevels,
-    /// The most compactions into a last level that were seen: another level may become the last.
     last: AtomicU64,
 }
 
@@ -32,7 +30,7 @@ impl RocksDb {
                  WHERE option_type = '{name}' AND {OF_TABLES})"
             )
         };
-        let (families, memtables, slowdown) = one(
+        let (families, memtables, slowdown) = ask_one(
             server,
             &format!(
                 "SELECT {}, {}, {}",
@@ -41,14 +39,14 @@ impl RocksDb {
                 option("MIN(CAST(value AS UNSIGNED))", "LEVEL0_SLOWDOWN_WRITES_TRIGGER"),
             ),
         )?;
-        let before = RocksDbLevels::read(server)?;
+        let before = RocksDbLevels::read_levels(server)?;
         Ok(Self { families, memtables, slowdown, before, last: AtomicU64::new(0) })
     }
 }
 
 impl StorageDebt for RocksDb {
-    fn debt(&self, server: &mut Conn) -> Result<Debt> {
-        let memtables = one(
+    fn measure_debt(&self, server: &mut Conn) -> Result<Debt> {
+        let memtables = ask_one(
             server,
             &format!(
                 "SELECT CAST(COALESCE(SUM(value), 0) AS UNSIGNED) \
@@ -56,33 +54,32 @@ impl StorageDebt for RocksDb {
                  WHERE stat_type = 'CUR_SIZE_ALL_MEM_TABLES' AND {OF_TABLES}"
             ),
         )?;
-        let levels = RocksDbLevels::read(server)?;
+        let levels = RocksDbLevels::read_levels(server)?;
         let last = levels.compactions_into_last(&self.before);
         let last = last.max(self.last.fetch_max(last, Ordering::Relaxed));
-        let owed = |name, unit, amount, limit| Owed { name, unit, amount, limit };
+        let owed = |name, unit, amount, limit| DeferredWork { name, unit, amount, limit };
         Ok(Debt {
             owed: vec![
                 owed("memtables", DebtUnit::Bytes, memtables, Some(self.memtables)),
                 owed("files in level 0", DebtUnit::Files, levels.most_files(), Some(self.slowdown)),
-                owed("level 0", DebtUnit::Bytes, levels.bytes(), None),
+                owed("level 0", DebtUnit::Bytes, levels.level_zero_bytes(), None),
             ],
             turns: vec![
                 DebtTurn {
                     name: "column families flushed",
-                    done: levels.flushed(&self.before),
+                    done: levels.flushed_families(&self.before),
                     whole: self.families,
                 },
                 DebtTurn { name: "compactions into the last level", done: last, whole: 1 },
             ],
             payments: vec![
-                Payment { name: "memtable flush", count: levels.flushes(&self.before) },
-                Payment { name: "compaction", count: levels.compactions(&self.before) },
+                Payment { name: "memtable flush", count: levels.flushes_since(&self.before) },
+                Payment { name: "compaction", count: levels.compactions_since(&self.before) },
             ],
         })
     }
 }
 
-/// The levels of all column families that have, or had, files.
 struct RocksDbLevels(Vec<RocksDbLevel>);
 
 struct RocksDbLevel {
@@ -90,12 +87,11 @@ struct RocksDbLevel {
     number: u32,
     files: u64,
     bytes: u64,
-    /// Flushes or compactions into it, since the server was started.
     written: u64,
 }
 
 impl RocksDbLevels {
-    fn read(server: &mut Conn) -> Result<Self> {
+    fn read_levels(server: &mut Conn) -> Result<Self> {
         let value = |kind| format!("CAST(MAX(IF(type = '{kind}', value, 0)) AS UNSIGNED)");
         let text = format!(
             "SELECT cf_name, CAST(SUBSTR(level, 2) AS UNSIGNED), {}, {}, {} \
@@ -112,46 +108,41 @@ impl RocksDbLevels {
             bytes,
             written,
         };
-        server.query_map(text, level).map(Self).map_err(error::plain)
+        server.query_map(text, level).map(Self).map_err(error::to_error)
     }
 
-    fn zero(&self) -> impl Iterator<Item = &RocksDbLevel> {
+    fn level_zero(&self) -> impl Iterator<Item = &RocksDbLevel> {
         self.0.iter().filter(|level| level.number == 0)
     }
 
-    /// Files in level 0 of the column family that has the most.
     fn most_files(&self) -> u64 {
-        self.zero().map(|level| level.files).max().unwrap_or(0)
+        self.level_zero().map(|level| level.files).max().unwrap_or(0)
     }
 
-    /// Bytes in level 0.
-    fn bytes(&self) -> u64 {
-        self.zero().map(|level| level.bytes).sum()
+    fn level_zero_bytes(&self) -> u64 {
+        self.level_zero().map(|level| level.bytes).sum()
     }
 
-    /// How often a level was written into since `self` was read.
-    fn grown(&self, now: &RocksDbLevel) -> u64 {
+    fn writes_since(&self, now: &RocksDbLevel) -> u64 {
         let same = |it: &&RocksDbLevel| it.family == now.family && it.number == now.number;
         now.written.saturating_sub(self.0.iter().find(same).map_or(0, |before| before.written))
     }
 
-    /// Memtables that were flushed: RocksDB counts them as what was written into level 0.
-    fn flushes(&self, before: &Self) -> u64 {
-        self.zero().map(|level| before.grown(level)).sum()
+    /// RocksDB counts a flush as a write into level 0.
+    fn flushes_since(&self, before: &Self) -> u64 {
+        self.level_zero().map(|level| before.writes_since(level)).sum()
     }
 
-    /// Column families of which a memtable was flushed.
-    fn flushed(&self, before: &Self) -> u64 {
-        self.zero().filter(|level| before.grown(level) > 0).count() as u64
+    fn flushed_families(&self, before: &Self) -> u64 {
+        self.level_zero().filter(|level| before.writes_since(level) > 0).count() as u64
     }
 
-    /// Compactions into the levels below.
-    fn compactions(&self, before: &Self) -> u64 {
+    fn compactions_since(&self, before: &Self) -> u64 {
         let below = self.0.iter().filter(|level| level.number > 0);
-        below.map(|level| before.grown(level)).sum()
+        below.map(|level| before.writes_since(level)).sum()
     }
 
-    /// Those of them into the lowest level that has files, of all column families.
+    /// Compactions into the lowest level that has files, over all column families.
     fn compactions_into_last(&self, before: &Self) -> u64 {
         let last = |family: &str| {
             let of_it = self.0.iter().filter(|level| level.family == family && level.files > 0);
@@ -159,7 +150,7 @@ impl RocksDbLevels {
         };
         let lowest =
             self.0.iter().filter(|it| it.number > 0 && last(&it.family) == Some(it.number));
-        lowest.map(|level| before.grown(level)).sum()
+        lowest.map(|level| before.writes_since(level)).sum()
     }
 }
 
@@ -182,14 +173,14 @@ mod tests {
     fn what_was_before_the_opening_does_not_count() {
         let before = levels(&[("a", 0, 1, 5), ("a", 6, 3, 2)]);
         let now = levels(&[("a", 0, 2, 5), ("a", 5, 1, 1), ("a", 6, 3, 2), ("b", 0, 3, 4)]);
-        assert_eq!((now.flushes(&before), now.flushed(&before)), (4, 1));
+        assert_eq!((now.flushes_since(&before), now.flushed_families(&before)), (4, 1));
         assert_eq!(
-            (now.compactions(&before), now.compactions_into_last(&before)),
+            (now.compactions_since(&before), now.compactions_into_last(&before)),
             (1, 0),
             "not the last"
         );
-        assert_eq!((now.most_files(), now.bytes()), (3, 50));
+        assert_eq!((now.most_files(), now.level_zero_bytes()), (3, 50));
         let later = levels(&[("a", 0, 0, 6), ("a", 6, 3, 3), ("b", 0, 3, 4), ("b", 1, 0, 0)]);
-        assert_eq!((later.flushed(&before), later.compactions_into_last(&before)), (2, 1));
+        assert_eq!((later.flushed_families(&before), later.compactions_into_last(&before)), (2, 1));
     }
 }

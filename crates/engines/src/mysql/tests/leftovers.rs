@@ -13,16 +13,15 @@ fn only_a_whole_mark_makes_a_table_ours_and_one_that_changed_meanwhile_is_kept()
     let folder = folder.path();
     let terms = OpenTerms::new(Durability::Strict);
     let _private = open(&INNODB, folder, &terms).expect("open");
-    let mut administrator = administrator(folder);
-    let mut run = |text: &str| administrator.query_drop(text).expect(text);
-    run("CREATE DATABASE ours");
-    run("CREATE USER owner@localhost IDENTIFIED BY 'hidden'");
-    run("GRANT ALL ON *.* TO owner@localhost");
+    let mut administrator = administer_elsewhere(folder);
+    let mut run = |text: &str| administrator.run(text);
     let ours = elsewhere(folder, "ours", "hidden");
-    let reuse = OpenTerms { settings: vec![("reuse".into(), "yes".into())], ..terms };
+    claims_alone(&ours, &elsewhere(folder, "theirs", "hidden"));
+    let reuse = reuse(&terms);
     let open = || ours.open(Path::new("/"), &reuse, &schema(), &statements()).map(drop);
-    let mark_of =
-        |name: &str| TableMark::fresh(name, ["page"]).finished("another schema's").to_string();
+    let mark_of = |name: &str| {
+        TableMark::new_mark(name, ["page"]).with_definition("another schema's").to_string()
+    };
     let mark = mark_of("notes");
     for comment in ["made by bakeoffice staff", "made by bakeoff", &format!("{mark}, and staff")] {
         run(&format!("CREATE TABLE ours.notes (page INT) COMMENT = '{comment}'"));
@@ -50,44 +49,28 @@ fn only_a_whole_mark_makes_a_table_ours_and_one_that_changed_meanwhile_is_kept()
     run("CREATE TABLE notes (page INT)");
     run(&format!("ALTER TABLE notes COMMENT = '{mark}'"));
     let mut owner = Conn::new(ours.opts.clone()).expect("a connection");
-    let looked = tables::tables(&mut owner).expect("tables");
+    let looked = tables::list_tables(&mut owner).expect("tables");
     assert_eq!(looked.len(), 2);
     run("ALTER TABLE notes COMMENT = 'the staff''s own by now'");
     let said = tables::drop_ours(&mut owner, &looked).expect_err("it has changed").to_string();
     assert!(said.contains("notes was changed"), "{said}");
-    assert_eq!(tables::tables(&mut owner).expect("tables").len(), 2, "neither is dropped");
+    assert_eq!(tables::list_tables(&mut owner).expect("tables").len(), 2, "neither is dropped");
     // Made again by another bakeoff: the mark has another number.
     let again = mark_of("notes");
     run(&format!("ALTER TABLE notes COMMENT = '{again}'"));
     tables::drop_ours(&mut owner, &looked).expect_err("it is another one's");
     run("INSERT INTO notes VALUES (7)");
     open().expect("both are bakeoff's");
-    let left = tables::tables(&mut owner).expect("tables");
+    let left = tables::list_tables(&mut owner).expect("tables");
     assert_eq!(left.len(), 1, "its own alone: {left:?}");
 }
 
-#[test]
-fn one_bakeoff_at_a_time_claims_a_database() {
-    if !installed(&INNODB) {
-        return;
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    let folder = folder.path();
-    let _private = open(&INNODB, folder, &OpenTerms::new(Durability::Strict)).expect("open");
-    let mut administrator = administrator(folder);
-    for text in [
-        "CREATE DATABASE ours",
-        "CREATE DATABASE theirs",
-        "CREATE USER owner@localhost IDENTIFIED BY 'hidden'",
-        "GRANT ALL ON *.* TO owner@localhost",
-    ] {
-        administrator.query_drop(text).expect(text);
-    }
-    let ours = elsewhere(folder, "ours", "hidden");
+/// One bakeoff at a time claims a database.
+fn claims_alone(ours: &ExternalMariaDb, theirs: &ExternalMariaDb) {
     let claim = ours.claim().expect("nobody uses it");
     let said = ours.claim().map(drop).expect_err("it is used").to_string();
     assert!(said.contains("another bakeoff is using this database"), "{said}");
-    drop(elsewhere(folder, "theirs", "hidden").claim().expect("another database"));
+    drop(theirs.claim().expect("another database"));
     drop(claim);
     // The server learns of the end of a connection a moment after it.
     wait_until("a free database", || ours.claim().is_ok());

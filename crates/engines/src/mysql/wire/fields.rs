@@ -1,13 +1,14 @@
-//! What packets are made of: numbers, texts behind their length, parameters, and cells of rows.
+//! Fields of packets: numbers, texts behind their length, parameters, cells.
 
 use mysql::Value as Cell;
 use mysql::consts::ColumnType;
 use mysql::{Column, Error as Failure};
 
-use super::{Result, garbled};
-use crate::{Rows, Value};
+use super::{Result, garbled_answer};
+use crate::calendar::TimeText;
+use crate::{Rows, Value, decimal};
 
-/// The type of a column, as the protocol numbers it, and whether its numbers have no sign.
+/// A column's type, as the protocol numbers it, and whether its numbers are unsigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FieldType {
     number: u8,
@@ -15,22 +16,23 @@ pub(super) struct FieldType {
 }
 
 impl FieldType {
-    /// Of a column that the library has read.
     pub fn from_column(column: &Column) -> Self {
         let unsigned = column.flags().bits() & UNSIGNED != 0;
         Self { number: column.column_type() as u8, unsigned }
     }
 }
 
-/// The bit of a column's flags that says that its numbers have no sign.
 const UNSIGNED: u16 = 0x0020;
 
-/// The types of parameters.
 const NULL: u8 = ColumnType::MYSQL_TYPE_NULL as u8;
 const INT: u8 = ColumnType::MYSQL_TYPE_LONGLONG as u8;
 const TEXT: u8 = ColumnType::MYSQL_TYPE_VAR_STRING as u8;
+const REAL: u8 = ColumnType::MYSQL_TYPE_DOUBLE as u8;
+const FLOAT: u8 = ColumnType::MYSQL_TYPE_FLOAT as u8;
+const DATE: u8 = ColumnType::MYSQL_TYPE_DATE as u8;
+const DATETIME: u8 = ColumnType::MYSQL_TYPE_DATETIME as u8;
+const TIMESTAMP: u8 = ColumnType::MYSQL_TYPE_TIMESTAMP as u8;
 
-/// The types of integers, and their bytes.
 const INTEGERS: [(ColumnType, usize); 6] = [
     (ColumnType::MYSQL_TYPE_LONGLONG, 8),
     (ColumnType::MYSQL_TYPE_LONG, 4),
@@ -39,7 +41,6 @@ const INTEGERS: [(ColumnType, usize); 6] = [
     (ColumnType::MYSQL_TYPE_YEAR, 2),
     (ColumnType::MYSQL_TYPE_TINY, 1),
 ];
-/// The types of texts, which have their length before them.
 const TEXTS: [ColumnType; 9] = [
     ColumnType::MYSQL_TYPE_VAR_STRING,
     ColumnType::MYSQL_TYPE_STRING,
@@ -52,8 +53,36 @@ const TEXTS: [ColumnType; 9] = [
     ColumnType::MYSQL_TYPE_DECIMAL,
 ];
 
-/// Appends the parameters of a statement: which are null, that their types follow, the types, the values.
-pub(super) fn put(out: &mut Vec<u8>, parameters: &[Value<'_>]) {
+const DECIMALS: [ColumnType; 2] =
+    [ColumnType::MYSQL_TYPE_NEWDECIMAL, ColumnType::MYSQL_TYPE_DECIMAL];
+
+fn is_one_of(types: &[ColumnType], number: u8) -> bool {
+    types.iter().any(|it| *it as u8 == number)
+}
+
+/// Whether cells of such a column can be read.
+pub(in crate::mysql) fn is_readable(kind: ColumnType) -> bool {
+    let number = kind as u8;
+    matches!(number, NULL | REAL | FLOAT | DATE | DATETIME | TIMESTAMP)
+        || is_one_of(&TEXTS, number)
+        || INTEGERS.iter().any(|(it, _)| *it == kind)
+}
+
+/// A text, or the number that it stands for in a column of decimals.
+pub(in crate::mysql) fn read_text(text: &str, number: u8) -> Option<Value<'_>> {
+    match is_one_of(&DECIMALS, number) {
+        true => decimal::parse_decimal(text),
+        false => Some(Value::Text(text)),
+    }
+}
+
+/// The double with the same short text.
+pub(in crate::mysql) fn widen_float(real: f32) -> Value<'static> {
+    Value::from(real.to_string().parse().unwrap_or(f64::from(real)))
+}
+
+/// Appends parameters: which are null, that their types follow, the types, the values.
+pub(super) fn put_parameters(out: &mut Vec<u8>, parameters: &[Value<'_>]) {
     let nulls = out.len();
     out.resize(nulls + parameters.len().div_ceil(8), 0);
     out.push(1);
@@ -61,6 +90,7 @@ pub(super) fn put(out: &mut Vec<u8>, parameters: &[Value<'_>]) {
         let kind = match parameter {
             Value::Null => NULL,
             Value::Int(_) => INT,
+            Value::Real(_) => REAL,
             Value::Text(_) => TEXT,
         };
         out[nulls + at / 8] |= u8::from(kind == NULL) << (at % 8);
@@ -70,6 +100,7 @@ pub(super) fn put(out: &mut Vec<u8>, parameters: &[Value<'_>]) {
         match parameter {
             Value::Null => {}
             Value::Int(int) => out.extend_from_slice(&int.to_le_bytes()),
+            Value::Real(real) => out.extend_from_slice(&real.get().to_le_bytes()),
             Value::Text(text) => {
                 put_length(out, text.len());
                 out.extend_from_slice(text.as_bytes());
@@ -78,7 +109,7 @@ pub(super) fn put(out: &mut Vec<u8>, parameters: &[Value<'_>]) {
     }
 }
 
-/// Appends a length: one byte, or a byte that says how many follow.
+/// One byte, or a byte that says how many follow.
 fn put_length(out: &mut Vec<u8>, length: usize) {
     let bytes = length.to_le_bytes();
     match length {
@@ -98,86 +129,108 @@ fn put_length(out: &mut Vec<u8>, length: usize) {
     }
 }
 
-/// What is left of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields<'a>(pub &'a [u8]);
 
 impl<'a> Fields<'a> {
-    pub fn bytes(&mut self, count: usize) -> Result<&'a [u8]> {
-        let (bytes, rest) =
-            self.0.split_at_checked(count).ok_or_else(|| garbled("a packet is too short"))?;
+    pub fn take_bytes(&mut self, count: usize) -> Result<&'a [u8]> {
+        let (bytes, rest) = self
+            .0
+            .split_at_checked(count)
+            .ok_or_else(|| garbled_answer("a packet is too short"))?;
         self.0 = rest;
         Ok(bytes)
     }
 
-    /// A number of so many bytes, at most eight.
-    fn number(&mut self, count: usize) -> Result<u64> {
+    fn take_number(&mut self, count: usize) -> Result<u64> {
         let mut number = [0; 8];
-        number[..count].copy_from_slice(self.bytes(count)?);
+        number[..count].copy_from_slice(self.take_bytes(count)?);
         Ok(u64::from_le_bytes(number))
     }
 
     pub fn short(&mut self) -> Result<u16> {
-        Ok(self.number(2)? as u16)
+        Ok(self.take_number(2)? as u16)
     }
 
-    /// A number of its own length.
     pub fn length(&mut self) -> Result<u64> {
-        match self.number(1)? {
-            0xfc => self.number(2),
-            0xfd => self.number(3),
-            0xfe => self.number(8),
-            0xfb | 0xff => Err(garbled("no length where one should be")),
+        match self.take_number(1)? {
+            0xfc => self.take_number(2),
+            0xfd => self.take_number(3),
+            0xfe => self.take_number(8),
+            0xfb | 0xff => Err(garbled_answer("no length where one should be")),
             short => Ok(short),
         }
     }
 
-    /// Bytes behind their length.
-    fn text(&mut self) -> Result<&'a [u8]> {
+    fn take_text(&mut self) -> Result<&'a [u8]> {
         let length = self.length()?;
-        self.bytes(usize::try_from(length).map_err(|_| garbled("a length"))?)
+        self.take_bytes(usize::try_from(length).map_err(|_| garbled_answer("a length"))?)
     }
 
-    /// The definition of a column: six names; then, behind a length, a character set, the greatest length, the
-    /// type and flags.
-    pub fn column(mut self) -> Result<FieldType> {
+    /// A column definition: six names; then, behind a length, a character set, the greatest length,
+    /// the type and flags.
+    pub fn read_column(mut self) -> Result<FieldType> {
         for _ in 0..6 {
-            self.text()?;
+            self.take_text()?;
         }
         self.length()?;
-        self.bytes(2 + 4)?;
-        let number = self.bytes(1)?[0];
+        self.take_bytes(2 + 4)?;
+        let number = self.take_bytes(1)?[0];
         Ok(FieldType { number, unsigned: self.short()? & UNSIGNED != 0 })
     }
 
     /// The first `width` cells of a row: a byte, which are null (from the third bit on), the cells.
-    pub fn row(mut self, columns: &[FieldType], width: usize, rows: &mut Rows) -> Result<()> {
-        self.bytes(1)?;
-        let nulls = self.bytes((columns.len() + 2).div_ceil(8))?;
+    pub fn read_row(mut self, columns: &[FieldType], width: usize, rows: &mut Rows) -> Result<()> {
+        self.take_bytes(1)?;
+        let nulls = self.take_bytes((columns.len() + 2).div_ceil(8))?;
         let is_null = |at: usize| nulls[(at + 2) / 8] >> ((at + 2) % 8) & 1 == 1;
         for at in 0..width {
-            let kind = columns.get(at).ok_or_else(|| garbled("a column is missing"))?;
-            rows.push(if is_null(at) { Value::Null } else { self.cell(*kind)? });
+            let kind = columns.get(at).ok_or_else(|| garbled_answer("a column is missing"))?;
+            match is_null(at) {
+                true => rows.push(Value::Null),
+                false => self.read_cell(*kind, rows)?,
+            }
         }
         Ok(())
     }
 
-    fn cell(&mut self, kind: FieldType) -> Result<Value<'a>> {
+    fn read_cell(&mut self, kind: FieldType, rows: &mut Rows) -> Result<()> {
         let integer = INTEGERS.iter().find(|(it, _)| *it as u8 == kind.number);
         if let Some((_, size)) = integer {
-            return self.integer(*size, kind.unsigned).map(Value::Int);
+            rows.push(Value::Int(self.take_integer(*size, kind.unsigned)?));
+            return Ok(());
         }
-        if !TEXTS.iter().any(|it| *it as u8 == kind.number) {
-            // Of no statement of ours.
-            return Err(Failure::FromValueError(Cell::NULL));
+        match kind.number {
+            REAL => rows.push(Value::from(f64::from_bits(self.take_number(8)?))),
+            FLOAT => rows.push(widen_float(f32::from_bits(self.take_number(4)? as u32))),
+            DATE | DATETIME | TIMESTAMP => {
+                rows.push(Value::Text(self.take_time(kind.number != DATE)?.as_str()));
+            }
+            number if is_one_of(&TEXTS, number) => {
+                let bytes = self.take_text()?;
+                let invalid = || Failure::FromValueError(Cell::Bytes(bytes.into()));
+                let text = std::str::from_utf8(bytes).map_err(|_| invalid())?;
+                rows.push(read_text(text, number).ok_or_else(invalid)?);
+            }
+            _ => return Err(Failure::FromValueError(Cell::NULL)),
         }
-        let bytes = self.text()?;
-        let invalid = |_| Failure::FromValueError(Cell::Bytes(bytes.into()));
-        std::str::from_utf8(bytes).map(Value::Text).map_err(invalid)
+        Ok(())
     }
 
-    fn integer(&mut self, size: usize, unsigned: bool) -> Result<i64> {
-        let number = self.number(size)?;
+    /// A length, and as much of year, month, day, hour, minute, second and microseconds.
+    fn take_time(&mut self, with_time: bool) -> Result<TimeText> {
+        let mut parts = Fields(self.take_text()?);
+        let mut take = |count: usize| match parts.0.is_empty() {
+            true => Ok(0),
+            false => parts.take_number(count),
+        };
+        let date = (take(2)? as u16, take(1)? as u8, take(1)? as u8);
+        let time = (take(1)? as u8, take(1)? as u8, take(1)? as u8, take(4)? as u32);
+        Ok(TimeText::from_parts(date, with_time.then_some(time)))
+    }
+
+    fn take_integer(&mut self, size: usize, unsigned: bool) -> Result<i64> {
+        let number = self.take_number(size)?;
         if unsigned {
             return i64::try_from(number).map_err(|_| Failure::FromValueError(Cell::UInt(number)));
         }

@@ -28,8 +28,8 @@ const DONE: &[u8] = &[OK, 1, 0, 2, 0, 0, 0];
 /// A wire with one statement, whose result had two columns when it was prepared.
 fn wire(socket: UnixStream) -> MariaDbWire {
     let columns = [column(ColumnType::MYSQL_TYPE_LONG), column(ColumnType::MYSQL_TYPE_BLOB)];
-    let columns = columns.iter().map(|column| Fields(column).column().expect("a column"));
-    MariaDbWire::on(
+    let columns = columns.iter().map(|column| Fields(column).read_column().expect("a column"));
+    MariaDbWire::from_socket(
         socket.into(),
         vec![PreparedStatement { id: 0x0102, columns: columns.collect() }],
     )
@@ -61,10 +61,24 @@ fn hears<T>(
 fn read(wire: &mut MariaDbWire) -> Result<Vec<String>> {
     let mut rows = Rows::new();
     rows.reset(2);
-    wire.execute(0, &[], 2, &mut rows)?;
+    wire.execute(0, &[], Some(2), &mut rows)?;
     Ok((0..rows.len())
         .flat_map(|row| rows.row(row).map(|cell| format!("{cell:?}")).collect::<Vec<_>>())
         .collect())
+}
+
+/// It may do so in answer to anything.
+#[test]
+fn a_server_that_asks_for_a_file_is_sent_nothing() {
+    let (here, mut there) = UnixStream::pair().expect("sockets");
+    there.write_all(&packet(1, b"\xfb/etc/passwd")).expect("room");
+    let mut wire = wire(here);
+    let answer = wire.execute(0, &[], Some(0), &mut Rows::new());
+    assert!(matches!(answer, Err(Failure::IoError(_))), "{answer:?}");
+    drop(wire);
+    let mut sent = Vec::new();
+    there.read_to_end(&mut sent).expect("an end");
+    assert_eq!(sent.len(), HEADER + 10, "the command alone");
 }
 
 #[test]
@@ -74,7 +88,7 @@ fn parameters_are_packed_as_the_protocol_has_it() {
     let mut wire = wire(here);
     let text = "t".repeat(300);
     let parameters = [Value::Int(-2), Value::Null, Value::Text("ab"), Value::Text(&text)];
-    let changed = wire.execute(0, &parameters, 0, &mut Rows::new()).expect("an answer");
+    let changed = wire.execute(0, &parameters, Some(0), &mut Rows::new()).expect("an answer");
     assert_eq!(changed, Changed { rows: 1, new_key: None });
     let head = [0x17, 2, 1, 0, 0, 0, 1, 0, 0, 0, 0b10, 1, 8, 0, 6, 0, 253, 0, 253, 0];
     let values = [&(-2_i64).to_le_bytes()[..], &[2], b"ab", &[0xfc, 44, 1], text.as_bytes()];
@@ -129,7 +143,7 @@ fn a_payload_of_the_greatest_length_goes_on_in_the_next_packet() {
         let heard = hears(vec![bytes], |wire| {
             let mut rows = Rows::new();
             rows.reset(1);
-            wire.execute(0, &[], 1, &mut rows)?;
+            wire.execute(0, &[], Some(1), &mut rows)?;
             Ok((rows.len(), rows.bytes()))
         });
         assert!(matches!(&heard[0], Ok((1, bytes)) if *bytes == length as u64), "{:?}", heard[0]);

@@ -16,25 +16,25 @@ fn somebodys() -> (TempDir, Box<dyn Database>, ExternalPostgres) {
     (folder, private, ours)
 }
 
+fn mark_of(name: &str) -> String {
+    TableMark::new_mark(name, ["page"]).with_definition("another schema's").to_string()
+}
+
 #[test]
 fn only_a_whole_mark_makes_a_table_ours_and_one_that_changed_meanwhile_is_kept() {
     if !installed() {
         return;
     }
     let (_folder, _private, ours) = somebodys();
-    let mut owner = connect(&ours.config, &ours.tls).expect("a connection");
-    let mut run = |text: &str| owner.batch_execute(text).expect(text);
-    let reuse = OpenTerms {
-        settings: vec![("reuse".into(), "yes".into())],
-        ..OpenTerms::new(Durability::Strict)
-    };
+    claims_alone(&ours);
+    let mut owner = connect_admin(&ours.config, &ours.tls).expect("a connection");
+    let mut run = |text: &str| owner.run(text);
+    let reuse = reuse(&OpenTerms::new(Durability::Strict));
     let open = || ours.open(Path::new("/"), &reuse, &schema(), &statements()).map(drop);
     let refused = |why: &str| {
         let said = open().expect_err("it is theirs").to_string();
         assert!(said.contains(why), "{why:?} is not in: {said}");
     };
-    let mark_of =
-        |name: &str| TableMark::fresh(name, ["page"]).finished("another schema's").to_string();
     let mark = mark_of("public.\"notes\"");
     for comment in ["made by bakeoffice staff", "made by bakeoff", &format!("{mark}, and staff")] {
         run("CREATE TABLE notes (page INT); INSERT INTO notes VALUES (7)");
@@ -65,8 +65,8 @@ fn only_a_whole_mark_makes_a_table_ours_and_one_that_changed_meanwhile_is_kept()
     open().expect("they are bakeoff's");
     let count =
         "SELECT count(*) FROM pg_tables WHERE schemaname = 'public' AND tablename = 'notes'";
-    let mut owner = connect(&ours.config, &ours.tls).expect("a connection");
-    assert_eq!(owner.query_one(count, &[]).expect("a count").get::<_, i64>(0), 1);
+    let mut owner = connect_admin(&ours.config, &ours.tls).expect("a connection");
+    assert_eq!(owner.ask(count), 1);
 }
 
 #[test]
@@ -75,9 +75,7 @@ fn a_table_that_changed_after_it_was_looked_at_is_kept() {
         return;
     }
     let (_folder, _private, ours) = somebodys();
-    let mut owner = connect(&ours.config, &ours.tls).expect("a connection");
-    let mark_of =
-        |name: &str| TableMark::fresh(name, ["page"]).finished("another schema's").to_string();
+    let mut owner = connect_admin(&ours.config, &ours.tls).expect("a connection");
     let marks = ["notes", "others"].map(|name| (name, mark_of(&format!("public.\"{name}\""))));
     let marks = std::collections::BTreeMap::from(marks);
     let make = |name: &str| {
@@ -85,7 +83,7 @@ fn a_table_that_changed_after_it_was_looked_at_is_kept() {
         format!("CREATE TABLE {name} (page INT); COMMENT ON TABLE {name} IS '{mark}'")
     };
     owner.batch_execute(&format!("{}; {}", make("notes"), make("others"))).expect("made");
-    let looked = tables::relations(&mut owner).expect("tables");
+    let looked = tables::list_relations(&mut owner).expect("tables");
     assert_eq!(looked.len(), 2);
     // Another table in its place, of the same comment even, or another comment.
     for change in [
@@ -97,16 +95,16 @@ fn a_table_that_changed_after_it_was_looked_at_is_kept() {
         let said = tables::drop_ours(&mut transaction, &looked).expect_err("it has changed");
         assert!(said.to_string().contains("\"notes\" was changed"), "{said}");
         transaction.rollback().expect("rollback");
-        assert_eq!(tables::relations(&mut owner).expect("tables").len(), 2, "neither is dropped");
+        assert_eq!(
+            tables::list_relations(&mut owner).expect("tables").len(),
+            2,
+            "neither is dropped"
+        );
     }
 }
 
-#[test]
-fn one_bakeoff_at_a_time_claims_a_database() {
-    if !installed() {
-        return;
-    }
-    let (_folder, _private, ours) = somebodys();
+/// One bakeoff at a time claims a database.
+fn claims_alone(ours: &ExternalPostgres) {
     let claim = ours.claim().expect("nobody uses it");
     let said = ours.claim().map(drop).expect_err("it is used").to_string();
     assert!(said.contains("another bakeoff is using this database"), "{said}");

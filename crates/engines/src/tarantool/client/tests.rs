@@ -19,7 +19,7 @@ fn packet(header: &[u8], body: &[u8]) -> Vec<u8> {
 
 #[test]
 fn the_scramble_hides_the_password_behind_the_salt() {
-    let scramble = scramble(&greeting(), "bakeoff").expect("a greeting");
+    let scramble = scramble_password(&greeting(), "bakeoff").expect("a greeting");
     // What a server does with it: once more sha1, and it has sha1(sha1(password)).
     let stored = Sha1::digest(Sha1::digest("bakeoff"));
     let salt: Vec<u8> = (0..SCRAMBLE as u8).collect();
@@ -28,14 +28,22 @@ fn the_scramble_hides_the_password_behind_the_salt() {
     assert_eq!(Sha1::digest(once), stored);
     let mut other = greeting();
     other[0] = b'X';
-    assert!(matches!(super::scramble(&other, "bakeoff"), Err(TarantoolFailure::Garbled(_))));
+    assert!(matches!(
+        super::scramble_password(&other, "bakeoff"),
+        Err(TarantoolFailure::Garbled(_))
+    ));
+}
+
+/// A server's end, and a connection to it that has asked so much before.
+fn connection(number: u64) -> (UnixStream, TarantoolConnection) {
+    let (server, stream) = UnixStream::pair().expect("sockets");
+    let (out, inbox) = (Vec::new(), Inbox::new());
+    (server, TarantoolConnection { stream, number, out, inbox, unawaited: 0 })
 }
 
 #[test]
 fn a_request_has_its_length_and_its_number() {
-    let (mut server, stream) = UnixStream::pair().expect("sockets");
-    let (out, inbox) = (Vec::new(), Inbox::new());
-    let mut client = TarantoolConnection { stream, number: 6, out, inbox, unawaited: 0 };
+    let (mut server, mut client) = connection(6);
     client
         .tell(&RequestPrefix::find(512), |out| {
             put_array(out, 1);
@@ -54,9 +62,8 @@ fn a_request_has_its_length_and_its_number() {
 
 #[test]
 fn answers_come_in_pieces_and_those_that_nobody_waits_for_are_passed_over() {
-    let (mut server, stream) = UnixStream::pair().expect("sockets");
-    let (out, inbox) = (Vec::new(), Inbox::new());
-    let mut client = TarantoolConnection { stream, number: 0, out, inbox, unawaited: 0 };
+    let (mut server, mut client) = connection(0);
+    let call = RequestPrefix::call("f");
     let refused =
         |number| packet(&[0x82, 0, 0xcd, 0x80, 97, 1, number], &[0x81, 0x31, 0xa2, b'n', b'o']);
     let long = vec![b'x'; 48 << 10];
@@ -70,27 +77,24 @@ fn answers_come_in_pieces_and_those_that_nobody_waits_for_are_passed_over() {
         }
         server
     });
-    client.tell(&RequestPrefix::call("f"), |out| put_array(out, 0)).expect("room");
-    let mut answer =
-        client.ask(&RequestPrefix::call("f"), |out| put_array(out, 0)).expect("an answer");
-    assert_eq!(answer.array().expect("an array"), 1);
-    assert_eq!(answer.text().expect("a text"), long);
-    let failure =
-        client.ask(&RequestPrefix::call("f"), |out| put_array(out, 0)).expect_err("refused");
+    client.tell(&call, |out| put_array(out, 0)).expect("room");
+    let mut answer = client.ask(&call, |out| put_array(out, 0)).expect("an answer");
+    assert_eq!(answer.take_array().expect("an array"), 1);
+    assert_eq!(answer.take_text().expect("a text"), long);
+    let failure = client.ask(&call, |out| put_array(out, 0)).expect_err("refused");
     assert!(matches!(failure, TarantoolFailure::Refused { code: 97, .. }), "{failure:?}");
     assert_eq!(failure.to_string(), "no");
-    let failure =
-        client.ask(&RequestPrefix::call("f"), |out| put_array(out, 0)).expect_err("another's");
+    let failure = client.ask(&call, |out| put_array(out, 0)).expect_err("another's");
     assert!(matches!(failure, TarantoolFailure::Garbled("it is another request's")), "{failure:?}");
     drop(writer.join().expect("it has written"));
-    let failure = client.ask(&RequestPrefix::call("f"), |out| put_array(out, 0)).expect_err("gone");
+    let failure = client.ask(&call, |out| put_array(out, 0)).expect_err("gone");
     assert!(matches!(failure, TarantoolFailure::Lost(_)), "{failure:?}");
 }
 
 #[test]
 fn what_is_no_answer_is_said() {
     for packet in [&[0x93][..], &[0x81, 0], &[0x80, 0x81, 0x30], &[0x80, 0x81, 0x30, 0x92, 1]] {
-        assert!(matches!(answer(packet, 1), Err(TarantoolFailure::Garbled(_))), "{packet:?}");
+        assert!(matches!(parse_answer(packet, 1), Err(TarantoolFailure::Garbled(_))), "{packet:?}");
     }
 }
 

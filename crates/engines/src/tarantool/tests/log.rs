@@ -6,37 +6,29 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::*;
 use crate::{ENGINES, find_among};
 
+/// What each engine gives at each level: a `wal_mode`, or why there is none.
 #[test]
-fn a_level_that_no_setting_gives_is_refused_with_the_reason() {
-    for engine in [&MEMTX, &VINYL] {
-        let why = engine.gives(Durability::Relaxed).expect_err("it never syncs");
-        assert!(why.contains("wal_mode=write never syncs"), "{why}");
-        assert_eq!(engine.gives(Durability::Strict), Ok(()));
-        assert_eq!(engine.gives(Durability::None), Ok(()));
-    }
-}
-
-#[test]
-fn a_log_that_is_only_written_is_a_variant_of_the_weakest_level_and_of_no_other() {
+fn each_level_has_its_log_or_is_refused_with_the_reason() {
     let written = level(&MEMTX, "wal_mode=write");
-    assert_eq!(written.gives(Durability::None), Ok(()));
-    for durability in [Durability::Relaxed, Durability::Strict] {
-        let why = written.gives(durability).expect_err("it never syncs");
-        assert!(why.contains("never syncs"), "{why}");
+    let never = "never syncs";
+    for (engine, [none, relaxed, strict]) in [
+        (&MEMTX as &dyn Engine, [Ok("none"), Err("wal_mode=write never syncs"), Ok("fsync")]),
+        (&VINYL, [Ok("write"), Err("wal_mode=write never syncs"), Ok("fsync")]),
+        (written, [Ok("write"), Err(never), Err(never)]),
+    ] {
+        for (durability, wanted) in std::iter::zip(Durability::ALL, [none, relaxed, strict]) {
+            match (engine.check_level(durability), wanted) {
+                (Ok(()), Ok(mode)) => {
+                    let settings = engine.settings(&OpenTerms::new(durability));
+                    let set = settings.iter().find(|it| it.name == "wal_mode");
+                    assert_eq!(set.map(|it| &*it.value), Some(mode));
+                }
+                (Err(why), Err(part)) => assert!(why.contains(part), "{why}"),
+                (given, _) => panic!("{} at {durability:?}: {given:?}", engine.about().name),
+            }
+        }
     }
     assert!(!MEMTX.survives_kill(Durability::None) && written.survives_kill(Durability::None));
-    let mode = |engine: &dyn Engine, level| {
-        let settings = engine.settings(&OpenTerms::new(level)).into_iter();
-        let modes: Vec<_> =
-            settings.filter(|it| it.name == "wal_mode").map(|it| it.value).collect();
-        modes.concat()
-    };
-    for (engine, at_none) in
-        [(&MEMTX as &dyn Engine, "none"), (written, "write"), (&VINYL as &dyn Engine, "write")]
-    {
-        assert_eq!(mode(engine, Durability::None), at_none);
-    }
-    assert_eq!(mode(&MEMTX, Durability::Strict), "fsync");
     for (name, part) in [
         ("tarantool:vinyl/wal_mode=none", "vinyl refuses to write without a log"),
         ("tarantool:memtx/wal_mode=fsync", "`fsync` is the durability strict"),
@@ -45,6 +37,9 @@ fn a_log_that_is_only_written_is_a_variant_of_the_weakest_level_and_of_no_other(
         let said = find_among(ENGINES, name).map(|it| it.about().name).expect_err(name);
         assert!(said.contains(part), "{said}");
     }
+    // The files of trials at all levels begin as those of a server that writes a log do.
+    assert_eq!(MEMTX.loads_at(), Some(Durability::Strict));
+    assert_eq!([VINYL.loads_at(), written.loads_at()], [None; 2], "their weakest level has one");
 }
 
 /// Whether the logs that a server has open for writing are synced by each write.
@@ -124,14 +119,4 @@ fn the_levels_that_differ_from_their_names_have_a_remark() {
     let told = remark(&VINYL, Durability::None).expect("it has a log");
     assert!(told.contains("vinyl refuses to write without a log"), "{told}");
     assert_eq!(remark(&MEMTX, Durability::None), None);
-}
-
-/// The files of trials at all levels begin as those of a server that writes a log do.
-#[test]
-fn data_are_loaded_with_a_log() {
-    assert_eq!(MEMTX.loads_at(), Some(Durability::Strict));
-    // Their weakest level has one.
-    for engine in [&VINYL as &dyn Engine, level(&MEMTX, "wal_mode=write")] {
-        assert_eq!(engine.loads_at(), None);
-    }
 }

@@ -3,21 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bakeoff_factor::published::{FigureUnit, PublishedFigure, PublishedValue, Quantity};
+use bakeoff_results::published::{FigureUnit, PublishedFigure, PublishedValue, Quantity};
 use toml::de::DeTable;
 
 use super::columns::{LevelsByFactor, MappedColumn, OPERATION, TableMapping, by_name};
+use crate::entries::TomlValue as Written;
 use crate::file::ExperimentReader;
 use crate::file::csv::Field;
 use crate::message::{ExperimentProblem, SourceSpan, SourceText};
-use crate::written::TomlValue as Written;
 
-/// So much that is wrong with a table is told.
 const MOST_PROBLEMS: usize = 10;
 
 impl ExperimentReader<'_> {
-    /// All figures of the table, in its order; `None` where one of them is wrong, which is noted.
-    pub(super) fn figures(
+    pub(super) fn read_figures(
         &mut self,
         plan: &TableMapping,
         source: &Arc<SourceText>,
@@ -29,7 +27,7 @@ impl ExperimentReader<'_> {
         let mut figures = Vec::new();
         let mut seen: BTreeMap<(Option<String>, BTreeMap<String, String>), SourceSpan> =
             BTreeMap::new();
-        // A text that is wrong in a column is told where it stands first.
+        // Each wrong text of a column is reported once.
         let mut told: BTreeSet<(usize, &str)> = BTreeSet::new();
         for row in rows {
             if self.problems.len() >= before + MOST_PROBLEMS {
@@ -39,24 +37,25 @@ impl ExperimentReader<'_> {
                 let title = format!("{} fields stand under {} names", row.len(), head.len());
                 let whole = row[0].span.start..row[row.len() - 1].span.end;
                 let help = "leave a field empty where there is no figure";
-                self.problems.push(ExperimentProblem::new(title).at(&place(whole)).help(help));
+                self.problems
+                    .push(ExperimentProblem::new(title).at_place(&place(whole)).with_help(help));
                 continue;
             }
-            let of_row = self.row(plan, row);
+            let of_row = self.read_row(plan, row);
             for (field, problem) in of_row.wrong {
                 let column = row.iter().position(|it| it.span == field.span).unwrap_or_default();
                 if !told.insert((column, &field.text)) {
                     continue;
                 }
-                self.problems.push(problem.at(&place(field.span.clone())));
+                self.problems.push(problem.at_place(&place(field.span.clone())));
             }
             for (field, figure) in of_row.figures {
                 let key = (figure.operation.clone(), figure.levels.clone());
                 match seen.get(&key) {
                     Some(first) => {
                         let problem = ExperimentProblem::new("a second figure of the same levels");
-                        let problem = problem.at(&place(field.span.clone())).and_at(first);
-                        self.problems.push(problem.help("leave one out"));
+                        let problem = problem.at_place(&place(field.span.clone())).and_at(first);
+                        self.problems.push(problem.with_help("leave one out"));
                     }
                     None => drop(seen.insert(key, place(field.span.clone()))),
                 }
@@ -66,17 +65,16 @@ impl ExperimentReader<'_> {
         (self.problems.len() == before).then_some(figures)
     }
 
-    /// What a row says: its figures, and what is wrong with it.
-    fn row<'f>(&self, plan: &TableMapping, row: &'f [Field]) -> FigureRow<'f> {
+    fn read_row<'f>(&self, plan: &TableMapping, row: &'f [Field]) -> FigureRow<'f> {
         let mut said = FigureRow { figures: Vec::new(), wrong: Vec::new() };
         let (mut levels, mut operation) = (LevelsByFactor::new(), None);
         for (field, column) in row.iter().zip(&plan.columns) {
             let read = match column {
                 MappedColumn::Factor(factor) => self
-                    .level_of(*factor, plan.renamed(factor.name(), &field.text))
+                    .level_of(*factor, plan.canonical_name(factor.name(), &field.text))
                     .map(|level| drop(levels.insert(*factor, level))),
                 MappedColumn::Operation => self
-                    .operation(plan.renamed(OPERATION, &field.text))
+                    .check_operation(plan.canonical_name(OPERATION, &field.text))
                     .map(|name| operation = Some(name)),
                 MappedColumn::Unused | MappedColumn::Figures { .. } => Ok(()),
             };
@@ -86,7 +84,7 @@ impl ExperimentReader<'_> {
             let MappedColumn::Figures { unit, operation: own, levels: more } = column else {
                 continue;
             };
-            let value = match figure(&field.text, unit) {
+            let value = match read_figure(&field.text, unit) {
                 Ok(value) => value,
                 Err(problem) => {
                     said.wrong.push((field, problem));
@@ -98,7 +96,7 @@ impl ExperimentReader<'_> {
             if operation.is_none() && unit.of != Quantity::Space && said.wrong.is_empty() {
                 let problem = ExperimentProblem::new("the figure is of no operation");
                 let help = "map a column to `operation`, or add it beside the column's `unit`";
-                said.wrong.push((field, problem.help(help)));
+                said.wrong.push((field, problem.with_help(help)));
                 continue;
             }
             let all = levels.iter().chain(more).map(|(factor, level)| (*factor, level.clone()));
@@ -111,7 +109,6 @@ impl ExperimentReader<'_> {
         said
     }
 
-    /// Notes where the base is no cell of the table.
     pub(super) fn check_base(
         &mut self,
         plan: &TableMapping,
@@ -122,7 +119,8 @@ impl ExperimentReader<'_> {
         let place = table.get("base").unwrap_or(whole);
         if plan.base.is_empty() {
             let problem = ExperimentProblem::new("the base names no level");
-            return self.wrong(place, problem.help("name what all figures are divided by"));
+            return self
+                .note_wrong(place, problem.with_help("name what all figures are divided by"));
         }
         for (factor, level) in &plan.base {
             let levels = figures.iter().filter_map(|it| it.levels.get(factor.name()));
@@ -137,29 +135,28 @@ impl ExperimentReader<'_> {
                     }
                 });
                 let title = format!("no figure is at the base's level `{level}` of `{factor}`");
-                return self.wrong(place, ExperimentProblem::new(title).choices(level, &levels));
+                return self
+                    .note_wrong(place, ExperimentProblem::new(title).with_choices(level, &levels));
             }
         }
         Some(())
     }
 }
 
-/// What a row says.
 struct FigureRow<'f> {
     figures: Vec<(&'f Field, PublishedFigure)>,
     wrong: Vec<(&'f Field, ExperimentProblem)>,
 }
 
-/// A figure in its unit.
-fn figure(text: &str, unit: &FigureUnit) -> Result<Option<PublishedValue>, ExperimentProblem> {
+fn read_figure(text: &str, unit: &FigureUnit) -> Result<Option<PublishedValue>, ExperimentProblem> {
     let help = "valid: a number above 0, `>10`, `<10`, or an empty field for a gap; with a unit that \
                 begins with `times`, `6-7` for what is said in words";
-    match PublishedValue::read(text) {
+    match PublishedValue::parse(text) {
         Ok(Some(PublishedValue::Between(..))) if !unit.divided => Err(ExperimentProblem::new(
             format!("`{text}` is a range, and a range in {} has no base", unit.name),
         )
-        .help(help)),
+        .with_help(help)),
         Ok(value) => Ok(value),
-        Err(wrong) => Err(ExperimentProblem::new(wrong).help(help)),
+        Err(wrong) => Err(ExperimentProblem::new(wrong).with_help(help)),
     }
 }

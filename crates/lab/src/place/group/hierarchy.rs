@@ -1,5 +1,5 @@
-//! Where groups can be made: by a controller, in cgroup v2 where that has it, else in v1. Sources: the
-//! kernel's admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
+//! Finds where groups can be made: a controller of cgroup v2 if it is there, else of v1. Sources:
+//! the kernel's admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
 
 use std::fs;
 use std::io;
@@ -7,37 +7,24 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-/// What to do where no group can be made.
 const MEND: &str = "run it as root, or as a unit of one's own: systemd-run --user --scope -p \
                     Delegate=yes bakeoff …";
 
-/// The list of a group's processes.
 pub const PROCESSES: &str = "cgroup.procs";
-/// The controllers that a group's children have.
 pub const CHILDREN: &str = "cgroup.subtree_control";
-/// What the group is called that this process moves to.
+/// The child group that this process moves to.
 const LEAF: &str = "lab";
-/// The controllers that a group may give to its children.
 const OWN: &str = "cgroup.controllers";
 
-/// A hierarchy of groups.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Hierarchy {
-    /// Where it is mounted.
     pub root: PathBuf,
-    /// This process's group.
     pub own: PathBuf,
-    /// Which cgroups these are.
     pub version: u8,
-    /// Those of the wanted controllers that it has.
     pub controllers: Vec<&'static str>,
 }
 
 impl Hierarchy {
-    /// The hierarchies that have these controllers: all that version 2 has are in one.
-    ///
-    /// # Errors
-    /// A controller that no hierarchy has, and what to do.
     pub fn find_by_controllers(controllers: &[&'static str]) -> Result<Vec<Self>, String> {
         let read = |path: &str| {
             let cant = |error| format!("nothing can be limited: {path} can't be read: {error}");
@@ -45,35 +32,35 @@ impl Hierarchy {
         };
         let (mounts, groups) = (read("/proc/self/mountinfo")?, read("/proc/self/cgroup")?);
         let mut all: Vec<Self> = Vec::new();
-        let mut two = find(&mounts, &groups, 2, "");
+        let mut two = find_hierarchy(&mounts, &groups, 2, "");
         for controller in controllers {
             match &mut two {
-                Some(two) if holds(&two.root.join(OWN), controller) => {
+                Some(two) if has_word(&two.root.join(OWN), controller) => {
                     two.controllers.push(controller);
                 }
-                _ => {
-                    all.push(find(&mounts, &groups, 1, controller).ok_or_else(|| none(controller))?)
-                }
+                _ => all.push(
+                    find_hierarchy(&mounts, &groups, 1, controller)
+                        .ok_or_else(|| missing_text(controller))?,
+                ),
             }
         }
         all.extend(two.filter(|two| !two.controllers.is_empty()));
         Ok(all)
     }
 
-    /// The group below which new ones are to be made: it is this process's own where that can be
-    /// divided, else the nearest above it that is.
-    ///
-    /// # Errors
-    /// No group can be made, and what to do.
-    pub fn parent(&self) -> Result<PathBuf, String> {
+    /// The group below which new groups are made: this process's own if it can be divided, else the
+    /// nearest one above.
+    pub fn find_parent(&self) -> Result<PathBuf, String> {
         if self.version == 1 {
             return match may_divide(&self.own) {
                 true => Ok(self.own.clone()),
                 false => Err(format!("no group can be made in {}: {MEND}", self.own.display())),
             };
         }
-        // This process has moved there when it took its group over.
-        if let Some(parent) = self.own.parent().filter(|_| self.own.ends_with(super::name(LEAF))) {
+        // This process moved there when it took its group over.
+        if let Some(parent) =
+            self.own.parent().filter(|_| self.own.ends_with(super::group_name(LEAF)))
+        {
             // It may have been for another controller.
             let divided = parent.join(CHILDREN);
             return match self.all_in(&divided) || fs::write(&divided, self.wanted()).is_ok() {
@@ -92,18 +79,16 @@ impl Hierarchy {
             .ok_or_else(|| format!("no group above {} may be divided: {MEND}", self.own.display()))
     }
 
-    /// What has a group divide all its controllers.
     fn wanted(&self) -> String {
         self.controllers.iter().map(|it| format!("+{it}")).collect::<Vec<_>>().join(" ")
     }
 
-    /// Whether all its controllers stand in a file.
     fn all_in(&self, file: &Path) -> bool {
-        self.controllers.iter().all(|controller| holds(file, controller))
+        self.controllers.iter().all(|controller| has_word(file, controller))
     }
 
-    /// Has this process's own group divide what it has. A group that does can't hold processes,
-    /// unless it is the root, so this one, which must be the only one, moves to a child.
+    /// A group that divides its controllers can't hold processes, unless it is the root. So this
+    /// process, which must be the only one, moves to a child.
     fn take_over(&self) -> io::Result<()> {
         let divided = self.own.join(CHILDREN);
         let divide = || fs::write(&divided, self.wanted());
@@ -112,7 +97,7 @@ impl Hierarchy {
             if fs::read_to_string(self.own.join(PROCESSES))?.trim() != me.to_string() {
                 return Err(io::ErrorKind::ResourceBusy.into());
             }
-            let leaf = self.own.join(super::name(LEAF));
+            let leaf = self.own.join(super::group_name(LEAF));
             fs::create_dir(&leaf)?;
             fs::write(leaf.join(PROCESSES), "0")?;
             divide()?;
@@ -121,19 +106,16 @@ impl Hierarchy {
     }
 }
 
-/// Whether this process may make groups in a group, and move processes into them.
 fn may_divide(group: &Path) -> bool {
     let may = |path: &Path| access(path, Access::WRITE_OK).is_ok();
     may(group) && may(&group.join(PROCESSES))
 }
 
-/// Whether a word stands in a file.
-fn holds(file: &Path, word: &str) -> bool {
+fn has_word(file: &Path, word: &str) -> bool {
     fs::read_to_string(file).is_ok_and(|text| text.split_whitespace().any(|w| w == word))
 }
 
-/// Says that there is no such controller, and what to do.
-fn none(controller: &str) -> String {
+fn missing_text(controller: &str) -> String {
     let boot = match controller {
         "memory" => "boot the kernel with cgroup_enable=memory, or ",
         _ => "",
@@ -142,13 +124,16 @@ fn none(controller: &str) -> String {
         "this kernel or container has no {controller} controller (cgroup v2 or v1): {boot}give the \
          container /sys/fs/cgroup"
     );
-    super::unlimited(controller, &why)
+    super::unlimited_text(controller, &why)
 }
 
-/// A version's hierarchy, the one of that controller by version 1, with this process's group in it:
-/// from the text of `/proc/self/mountinfo` (proc_pid_mountinfo(5)) and that of `/proc/self/cgroup`
-/// (cgroups(7)).
-fn find(mounts: &str, groups: &str, version: u8, controller: &'static str) -> Option<Hierarchy> {
+/// Reads `/proc/self/mountinfo` (proc_pid_mountinfo(5)) and `/proc/self/cgroup` (cgroups(7)).
+fn find_hierarchy(
+    mounts: &str,
+    groups: &str,
+    version: u8,
+    controller: &'static str,
+) -> Option<Hierarchy> {
     let kind = if version == 1 { "cgroup" } else { "cgroup2" };
     let mount = mounts.lines().find_map(|line| {
         let (fields, file_system) = line.split_once(" - ")?;
@@ -163,7 +148,7 @@ fn find(mounts: &str, groups: &str, version: u8, controller: &'static str) -> Op
         controllers.split(',').any(|c| c == controller).then_some(path)
     });
     let ((inside, root), path) = (mount?, path?);
-    // A container may see a part of the hierarchy only.
+    // A container may see only a part of the hierarchy.
     let path = Path::new(path);
     let own = path.strip_prefix(inside).or_else(|_| path.strip_prefix("/")).unwrap_or(path);
     let own = if own == Path::new("") { root.into() } else { Path::new(root).join(own) };
@@ -184,23 +169,23 @@ mod tests {
     #[test]
     fn this_process_s_group_is_found_in_both_versions() {
         let groups = "9:name=systemd:/\n4:memory:/jobs/1\n1:cpu,cpuacct:/\n0::/user.slice";
-        let one = find(HYBRID, groups, 1, "memory").unwrap();
+        let one = find_hierarchy(HYBRID, groups, 1, "memory").unwrap();
         assert_eq!(one.root, Path::new("/sys/fs/cgroup/memory"));
         assert_eq!(one.own, Path::new("/sys/fs/cgroup/memory/jobs/1"));
-        let two = find(HYBRID, groups, 2, "").unwrap();
+        let two = find_hierarchy(HYBRID, groups, 2, "").unwrap();
         assert_eq!(two.own, Path::new("/sys/fs/cgroup/unified/user.slice"));
-        let cpu = find(HYBRID, groups, 1, "cpu").unwrap();
+        let cpu = find_hierarchy(HYBRID, groups, 1, "cpu").unwrap();
         assert_eq!((cpu.own.to_str(), cpu.controllers), (Some("/sys/fs/cgroup/cpu"), vec!["cpu"]));
-        assert!(find(HYBRID, groups, 1, "pids").is_none());
+        assert!(find_hierarchy(HYBRID, groups, 1, "pids").is_none());
     }
 
     #[test]
     fn a_container_s_group_is_found_where_it_is_seen() {
         let mounts = "31 25 0:27 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup2 rw";
-        let own = |path: &str| find(mounts, &format!("0::{path}"), 2, "").unwrap().own;
+        let own = |path: &str| find_hierarchy(mounts, &format!("0::{path}"), 2, "").unwrap().own;
         assert_eq!(own("/docker/abc/x"), Path::new("/sys/fs/cgroup/x"));
         assert_eq!(own("/docker/abc"), Path::new("/sys/fs/cgroup"));
-        assert!(find(mounts, "0::/", 1, "memory").is_none());
+        assert!(find_hierarchy(mounts, "0::/", 1, "memory").is_none());
     }
 
     /// A folder that looks like groups of version 2: real ones are divided by the kernel alone.
@@ -221,12 +206,12 @@ mod tests {
     fn new_groups_are_made_in_the_nearest_that_is_divided() {
         let place = tempfile::tempdir().unwrap();
         let tree = divided(place.path(), "user/app/scope");
-        assert!(tree.parent().unwrap_err().contains("systemd-run --user --scope"));
+        assert!(tree.find_parent().unwrap_err().contains("systemd-run --user --scope"));
         fs::write(place.path().join(CHILDREN), "cpu memory").unwrap();
         fs::write(place.path().join("user").join(CHILDREN), "memory pids").unwrap();
-        assert_eq!(tree.parent().unwrap(), place.path().join("user"));
+        assert_eq!(tree.find_parent().unwrap(), place.path().join("user"));
         // What wants both goes to where both are divided.
         let both = Hierarchy { controllers: vec!["memory", "cpu"], ..tree };
-        assert_eq!(both.parent().unwrap(), place.path());
+        assert_eq!(both.find_parent().unwrap(), place.path());
     }
 }

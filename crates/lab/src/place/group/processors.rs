@@ -1,30 +1,27 @@
-//! What bounds the processor time of a group: a quota in each period of the scheduler's. Sources: the
+//! Bounds a group's processor time by a quota in each period of the scheduler. Sources: the
 //! kernel's scheduler/sched-bwc.rst and admin-guide/cgroup-v2.rst.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::field;
+use super::find_number;
 
-/// Microseconds of a period, the kernel's own choice.
+/// The kernel's default.
 const PERIOD_US: u64 = 100_000;
-/// Microseconds of a period that are a thousandth of a processor.
 const MILLI_US: u64 = PERIOD_US / 1000;
 
-/// What a group was held back for its quota.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Throttled {
-    /// Periods of 100 ms in which it had something to do.
+pub struct ThrottleCounts {
+    /// Periods of 100 ms in which the group had something to do.
     pub periods: u64,
-    /// Those of them in which it had used its quota up and had to wait for the next.
+    /// Periods in which it had used up its quota and had to wait.
     pub throttled: u64,
-    /// How long its processors waited so, in nanoseconds.
+    /// How long its processors waited for that, in nanoseconds.
     pub waited_ns: u64,
 }
 
-impl Throttled {
-    /// What was added since.
+impl ThrottleCounts {
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {
@@ -35,16 +32,13 @@ impl Throttled {
     }
 }
 
-/// The processors of a group that are limited.
 #[derive(Debug)]
 pub(super) struct GroupProcessors {
     path: PathBuf,
-    /// Thousandths of a processor.
     pub milli: u32,
 }
 
 impl GroupProcessors {
-    /// Gives the control group in `path`, of that version, so many thousandths of a processor.
     pub fn limit(path: &Path, version: u8, milli: u32) -> io::Result<Self> {
         let quota = u64::from(milli) * MILLI_US;
         let set = |file: &str, text: String| fs::write(path.join(file), text);
@@ -57,18 +51,19 @@ impl GroupProcessors {
         Ok(Self { path: path.to_owned(), milli })
     }
 
-    pub fn throttled(&self) -> io::Result<Throttled> {
+    pub fn throttled(&self) -> io::Result<ThrottleCounts> {
         let text = fs::read_to_string(self.path.join("cpu.stat"))?;
-        throttled(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
+        parse_throttled(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 }
 
-/// From the text of `cpu.stat`: version 1 tells nanoseconds, version 2 microseconds.
-fn throttled(text: &str) -> Option<Throttled> {
-    let waited_ns = field(text, "throttled_time")
-        .or_else(|| field(text, "throttled_usec").map(|microseconds| microseconds * 1000))?;
-    let (periods, throttled) = (field(text, "nr_periods")?, field(text, "nr_throttled")?);
-    Some(Throttled { periods, throttled, waited_ns })
+/// `cpu.stat` has nanoseconds in version 1, microseconds in version 2.
+fn parse_throttled(text: &str) -> Option<ThrottleCounts> {
+    let waited_ns = find_number(text, "throttled_time")
+        .or_else(|| find_number(text, "throttled_usec").map(|microseconds| microseconds * 1000))?;
+    let (periods, throttled) =
+        (find_number(text, "nr_periods")?, find_number(text, "nr_throttled")?);
+    Some(ThrottleCounts { periods, throttled, waited_ns })
 }
 
 #[cfg(test)]
@@ -80,10 +75,10 @@ mod tests {
         let one = "nr_periods 21\nnr_throttled 20\nthrottled_time 372975000\nnr_bursts 0\n";
         let two =
             "usage_usec 9\nuser_usec 9\nnr_periods 21\nnr_throttled 20\nthrottled_usec 372975\n";
-        let waited = Throttled { periods: 21, throttled: 20, waited_ns: 372_975_000 };
-        assert_eq!((throttled(one), throttled(two)), (Some(waited), Some(waited)));
+        let waited = ThrottleCounts { periods: 21, throttled: 20, waited_ns: 372_975_000 };
+        assert_eq!((parse_throttled(one), parse_throttled(two)), (Some(waited), Some(waited)));
         // Without the controller version 2 tells of the time alone.
-        assert_eq!(throttled("usage_usec 9\nuser_usec 9\n"), None);
+        assert_eq!(parse_throttled("usage_usec 9\nuser_usec 9\n"), None);
     }
 
     #[test]

@@ -9,8 +9,11 @@ fn the_lesser_of_two_limits_holds() {
     let one = ResourceLimit { memory_bytes: Some(5), cpu_milli: None };
     let two = ResourceLimit { memory_bytes: Some(7), cpu_milli: Some(3) };
     let both = ResourceLimit { memory_bytes: Some(5), cpu_milli: Some(3) };
-    assert_eq!((one.within(two), two.within(one)), (both, both));
-    assert_eq!(ResourceLimit::default().within(ResourceLimit::default()), ResourceLimit::default());
+    assert_eq!((one.at_most(two), two.at_most(one)), (both, both));
+    assert_eq!(
+        ResourceLimit::default().at_most(ResourceLimit::default()),
+        ResourceLimit::default()
+    );
 }
 
 /// Folders that look like control groups of version 2.
@@ -20,7 +23,7 @@ fn version_2_divides_the_group_of_several_before_those_in_it_are_made() {
     let above =
         ControlGroup { path: place.path().into(), version: 2, controllers: vec![MEMORY, CPU] };
     let limit = ResourceLimit { memory_bytes: Some(64 * MIB), cpu_milli: Some(500) };
-    let all = LimitedGroup::below(&[above], limit).unwrap();
+    let all = LimitedGroup::create_below(&[above], limit).unwrap();
     all.levels.iter().for_each(|level| level.divide().unwrap());
     let own = ResourceLimit { memory_bytes: Some(24 * MIB), cpu_milli: Some(1500) };
     let (web, database) = (all.create_within(own), all.create_within(ResourceLimit::default()));
@@ -51,12 +54,12 @@ fn what_a_run_that_is_gone_left_is_swept_with_the_groups_in_it() {
     }
     let hierarchy = Hierarchy::find_by_controllers(&[MEMORY]).unwrap().remove(0);
     // No process of this number began then.
-    let name = format!("{PREFIX}{}-{}-1-several", namespace(), std::process::id());
-    let several = hierarchy.parent().unwrap().join(&name);
+    let name = format!("{PREFIX}{}-{}-1-several", pid_namespace(), std::process::id());
+    let several = hierarchy.find_parent().unwrap().join(&name);
     let inside = several.join(&name);
     fs::create_dir(&several).unwrap();
     fs::create_dir(&inside).unwrap();
-    let swept = sweep();
+    let swept = sweep_groups();
     assert!(swept.contains(&several) && swept.contains(&inside), "{swept:?}");
     assert!(!several.exists());
 }

@@ -1,16 +1,17 @@
-//! Removes a work folder, held open: what is removed is what was looked at.
+//! Removes a work folder through an open descriptor, so that it removes the same folder that it
+//! checked.
 
 use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use bakeoff_trust::TrustedFolder;
+use bakeoff_folders::trust::TrustedFolder;
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags, Stat, fstat, openat, unlinkat};
 use rustix::io::Errno;
 
 use super::MARKER;
 
-/// Which folder it is. The default is none that has anything in it.
+/// The default matches only an empty folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FolderIdentity {
     device: u64,
@@ -27,13 +28,11 @@ impl FolderIdentity {
         Self { device: stat.st_dev, inode: stat.st_ino, owner: stat.st_uid }
     }
 
-    /// As it stands in a note behind the folder's path.
-    pub fn noted(self) -> String {
+    pub fn to_note(self) -> String {
         format!("\0{} {} {}", self.device, self.inode, self.owner)
     }
 
-    /// A note's path, and which folder it was.
-    pub fn split(note: &[u8]) -> (&[u8], Option<Self>) {
+    pub fn split_note(note: &[u8]) -> (&[u8], Option<Self>) {
         let mut parts = note.splitn(2, |byte| *byte == 0);
         let path = parts.next().unwrap_or_default();
         let numbers = parts.next().and_then(|text| std::str::from_utf8(text).ok());
@@ -46,12 +45,8 @@ impl FolderIdentity {
     }
 }
 
-/// Removes a work folder; whether there was one. `noted`: it is to be that one, and where that is
-/// not known, nothing but an empty one goes.
-///
-/// # Errors
-/// What is there is a link, somebody else's, another one than was noted, or not bakeoff's; or it
-/// can't be removed.
+/// Returns whether there was one. Removes only the `noted` folder; if the note has no identity,
+/// only an empty one. Links and other users' folders are refused.
 pub fn remove_work(
     parent: &TrustedFolder,
     name: &OsStr,
@@ -63,7 +58,7 @@ pub fn remove_work(
         let text = format!("{path} {why}: find out what it is, then remove it: rm -r {path}");
         Err(io::Error::new(io::ErrorKind::AlreadyExists, text))
     };
-    let folder = match open(parent, name) {
+    let folder = match open_folder(parent, name) {
         Ok(folder) => folder,
         Err(Errno::NOENT) => return Ok(false),
         Err(Errno::LOOP | Errno::NOTDIR) => return refuse("is a link or a file"),
@@ -73,11 +68,11 @@ pub fn remove_work(
     if found.owner != rustix::process::geteuid().as_raw() {
         return refuse("belongs to somebody else");
     }
-    // A run that was killed just after it had made the folder has left it empty.
+    // A run that was killed right after making the folder left it empty.
     let known = noted.is_none_or(|noted| noted == found);
     if known && is_marked(&folder)? {
-        // The marker goes last, so that a removal that is cut short can be taken up again.
-        empty(&folder, found.device)?;
+        // The marker goes last, so that a removal that was cut short can go on.
+        empty_folder(&folder, found.device)?;
         unlinkat(&folder, MARKER, AtFlags::empty())?;
     }
     match unlinkat(parent, name, AtFlags::REMOVEDIR) {
@@ -96,17 +91,16 @@ fn is_marked(folder: &OwnedFd) -> io::Result<bool> {
     }
 }
 
-/// Removes all that is in a folder but its marker, on its own file system. Folders in folders are
-/// brought to the top first: somebody's that are nested without end take neither stack nor
-/// descriptors.
-fn empty(folder: &OwnedFd, device: u64) -> io::Result<()> {
+/// Stays on one file system. Nested folders are first moved to the top, so endless nesting takes
+/// neither stack nor descriptors.
+fn empty_folder(folder: &OwnedFd, device: u64) -> io::Result<()> {
     let mut number = 0;
-    while let Some(entries) = others(folder, MARKER)? {
+    while let Some(entries) = other_names(folder, MARKER)? {
         for name in entries {
-            let Some(below) = take(folder, &name, device)? else { continue };
-            for inner in others(&below, "")?.unwrap_or_default() {
-                if take(&below, &inner, device)?.is_some() {
-                    number = rise(&below, &inner, folder, number)?;
+            let Some(below) = remove_or_open(folder, &name, device)? else { continue };
+            for inner in other_names(&below, "")?.unwrap_or_default() {
+                if remove_or_open(&below, &inner, device)?.is_some() {
+                    number = raise_folder(&below, &inner, folder, number)?;
                 }
             }
             unlinkat(folder, &*name, AtFlags::REMOVEDIR)?;
@@ -115,8 +109,7 @@ fn empty(folder: &OwnedFd, device: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Names in a folder, but for one; `None` if there are no others.
-fn others(folder: &OwnedFd, but: &str) -> io::Result<Option<Vec<Box<CStr>>>> {
+fn other_names(folder: &OwnedFd, but: &str) -> io::Result<Option<Vec<Box<CStr>>>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder)? {
         let entry = entry?;
@@ -128,14 +121,13 @@ fn others(folder: &OwnedFd, but: &str) -> io::Result<Option<Vec<Box<CStr>>>> {
     Ok((!names.is_empty()).then_some(names))
 }
 
-/// Removes an entry that is no folder; opens one that is.
-fn take(folder: &OwnedFd, name: &CStr, device: u64) -> io::Result<Option<OwnedFd>> {
+fn remove_or_open(folder: &OwnedFd, name: &CStr, device: u64) -> io::Result<Option<OwnedFd>> {
     match unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => return Ok(None),
         Err(Errno::ISDIR | Errno::PERM) => {}
         Err(error) => return Err(error.into()),
     }
-    let below = open(folder, name)?;
+    let below = open_folder(folder, name)?;
     if fstat(&below)?.st_dev != device {
         let what = format!("something is mounted on {}", name.to_string_lossy());
         return Err(io::Error::new(io::ErrorKind::ResourceBusy, what));
@@ -143,8 +135,8 @@ fn take(folder: &OwnedFd, name: &CStr, device: u64) -> io::Result<Option<OwnedFd
     Ok(Some(below))
 }
 
-/// Gives a folder below another one a name of its own at the top; returns the next number.
-fn rise(from: &OwnedFd, name: &CStr, top: &OwnedFd, mut number: u64) -> io::Result<u64> {
+/// Moves a nested folder to the top under a new name; returns the next number.
+fn raise_folder(from: &OwnedFd, name: &CStr, top: &OwnedFd, mut number: u64) -> io::Result<u64> {
     loop {
         let new = format!(".removed-{number}");
         number += 1;
@@ -156,7 +148,7 @@ fn rise(from: &OwnedFd, name: &CStr, top: &OwnedFd, mut number: u64) -> io::Resu
     }
 }
 
-fn open(at: impl AsFd, name: impl rustix::path::Arg) -> rustix::io::Result<OwnedFd> {
+fn open_folder(at: impl AsFd, name: impl rustix::path::Arg) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(at, name, flags, Mode::empty())
 }
@@ -169,7 +161,7 @@ mod tests {
     #[test]
     fn what_is_nested_without_end_is_removed_and_links_lead_nowhere() {
         let place = tempfile::tempdir().unwrap();
-        let parent = bakeoff_trust::folder(place.path()).unwrap();
+        let parent = bakeoff_folders::trust::folder(place.path()).unwrap();
         let (work, victim) = (place.path().join("work"), place.path().join("victim"));
         fs::create_dir(&work).unwrap();
         fs::write(work.join(MARKER), "").unwrap();
@@ -181,7 +173,7 @@ mod tests {
         let mut at: OwnedFd = fs::File::open(&work).unwrap().into();
         for _ in 0..5000 {
             rustix::fs::mkdirat(&at, "deeper", Mode::RWXU).unwrap();
-            at = open(&at, "deeper").unwrap();
+            at = open_folder(&at, "deeper").unwrap();
         }
         drop(at);
         assert!(remove_work(&parent, "work".as_ref(), None).unwrap());
@@ -195,9 +187,9 @@ mod tests {
         fs::create_dir(place.path().join("mounted")).unwrap();
         let folder: OwnedFd = fs::File::open(place.path()).unwrap().into();
         let device = fstat(&folder).unwrap().st_dev;
-        let error = empty(&folder, device + 1).unwrap_err();
+        let error = empty_folder(&folder, device + 1).unwrap_err();
         assert!(error.to_string().contains("mounted on mounted"), "{error}");
-        empty(&folder, device).unwrap();
+        empty_folder(&folder, device).unwrap();
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
     }
 }

@@ -1,5 +1,5 @@
-//! What clients claim, kept off the disk that loses its power: a file a client, in the target's own
-//! form. It need not be synced, since this machine goes on.
+//! Files with the claims of clients, kept off the disk that loses its power: one for each client,
+//! in the target's own form. They need no sync, since this machine goes on.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -12,11 +12,10 @@ use crate::TrialError;
 use crate::process::MessageOutput;
 use crate::process::job::Message;
 
-fn path(folder: &Path, client: usize) -> PathBuf {
+fn claim_path(folder: &Path, client: usize) -> PathBuf {
     folder.join(client.to_string())
 }
 
-/// One client's file.
 pub(super) struct ClaimFile<'a, 'b> {
     file: File,
     path: PathBuf,
@@ -24,20 +23,19 @@ pub(super) struct ClaimFile<'a, 'b> {
 }
 
 impl<'a, 'b> ClaimFile<'a, 'b> {
-    /// Begins a client's file.
     pub fn create(folder: &Path, client: usize, output: &'a MessageOutput<'b>) -> io::Result<Self> {
-        let path = path(folder, client);
+        let path = claim_path(folder, client);
         Ok(Self { file: File::create_new(&path)?, path, output })
     }
 }
 
 impl Claims for ClaimFile<'_, '_> {
-    /// Each record is one write. A client must not go on when its record is missing: what it did
-    /// would be taken for something that was never sent, or that nobody was promised.
-    fn claim(&mut self, record: &[u8]) {
+    /// Each record is one write. A client must not go on without it: its work would look as if
+    /// nobody had sent it, or as if nobody was promised it.
+    fn store_claim(&mut self, record: &[u8]) {
         if let Err(error) = self.file.write_all(record) {
             let what = format!("the claims {} can't be written", self.path.display());
-            self.output.send(&Message::Failed(TrialError::place(&what, error)));
+            self.output.send(&Message::Failed(TrialError::place_error(&what, error)));
             loop {
                 // The lab ends this process.
                 thread::park();
@@ -46,17 +44,13 @@ impl Claims for ClaimFile<'_, '_> {
     }
 }
 
-/// Reads what all clients claimed, in their order.
-///
-/// # Errors
-/// The first file that can't be read.
-pub fn read(folder: &Path) -> Result<Vec<Vec<u8>>, TrialError> {
+pub fn read_claims(folder: &Path) -> Result<Vec<Vec<u8>>, TrialError> {
     let mut claims = Vec::new();
     loop {
-        match std::fs::read(path(folder, claims.len())) {
+        match std::fs::read(claim_path(folder, claims.len())) {
             Ok(bytes) => claims.push(bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(claims),
-            Err(error) => return Err(TrialError::place("the clients' claims", error)),
+            Err(error) => return Err(TrialError::place_error("the clients' claims", error)),
         }
     }
 }
@@ -74,18 +68,11 @@ mod tests {
         let output = MessageOutput::new(&mut sent);
         for client in 0..2u8 {
             let mut file = ClaimFile::create(folder.path(), client.into(), &output).unwrap();
-            file.claim(&[client; 3]);
-            file.claim(&[9]);
+            file.store_claim(&[client; 3]);
+            file.store_claim(&[9]);
         }
-        assert_eq!(read(folder.path()).unwrap(), [[0, 0, 0, 9], [1, 1, 1, 9]]);
-    }
-
-    #[test]
-    fn a_file_that_is_there_already_is_not_written_over() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut sent = Vec::new();
-        let output = MessageOutput::new(&mut sent);
-        drop(ClaimFile::create(folder.path(), 0, &output).unwrap());
+        assert_eq!(read_claims(folder.path()).unwrap(), [[0, 0, 0, 9], [1, 1, 1, 9]]);
+        // A file that is there already is not written over.
         let again = ClaimFile::create(folder.path(), 0, &output);
         assert_eq!(again.err().map(|error| error.kind()), Some(io::ErrorKind::AlreadyExists));
     }
@@ -112,7 +99,7 @@ mod tests {
         thread::spawn(move || {
             let output = MessageOutput::new(&mut kept);
             let (file, path) = (File::create("/dev/full").unwrap(), "/dev/full".into());
-            ClaimFile { file, path, output: &output }.claim(&[1]);
+            ClaimFile { file, path, output: &output }.store_claim(&[1]);
             *further.lock().unwrap() = true;
         });
         bakeoff_testkit::wait_until("a line", || sent.0.lock().unwrap().last() == Some(&b'\n'));

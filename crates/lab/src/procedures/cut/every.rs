@@ -1,14 +1,13 @@
-//! Cuts at every moment: of one short recorded run of the clients, what a power cut would leave before
-//! and after each write, inside each sync, and between all else that changes what is durable; by each
-//! rule, from several seeds. Sampled cuts find what is common; this finds what is rare, as CrashMonkey
-//! (Mohan et al., OSDI 2018) and ALICE (Pillai et al., OSDI 2014) do.
+//! Cuts at every moment of one short recorded run: before and after each write, inside each sync,
+//! and between all else that changes what is durable; by each rule, from several seeds. Sampled
+//! cuts find what is common; this finds what is rare, as CrashMonkey (Mohan et al., OSDI 2018) and
+//! ALICE (Pillai et al., OSDI 2014) do.
 //!
-//! The disk keeps the history ([`bakeoff_disk::history`]). It is walked through twice for each file
-//! system: first all images are drawn, and told apart without being written (`survey`); then those
-//! that differ are written out, each once, and audited (`audit`) by processes that open one image
-//! after the other. An image is what its recovery depends on, so it is judged once: by the latest moment
-//! that has it, at which the clients had been promised the most. What seems broken is judged again, by a
-//! process of its own.
+//! The disk keeps the history ([`bakeoff_disk::history`]), which is walked twice per file system.
+//! First `survey` draws all images and tells them apart without writing them. Then `audit` writes
+//! each different one and has it audited, by processes that open one image after the other. An
+//! image is judged once, for the latest moment that has it, when the clients had been promised the
+//! most. An image that seems broken is judged again by a process of its own.
 
 mod audit;
 mod history;
@@ -23,128 +22,93 @@ use std::time::Instant;
 use bakeoff_devices::plug::Metadata;
 use bakeoff_results::Cut;
 
-use self::audit::Auditors;
+use self::audit::{Auditors, go_on};
 use self::history::Recording;
-use self::survey::{ImageSurvey, survey};
+use self::survey::{ImageSurvey, survey_images};
 use self::tally::ImageTally;
-use super::{Bench, CutMoment, CutTerms};
-use crate::error::wanting;
+use super::{Bench, CutMoment, CutTerms, finish_record, in_work_folder};
+use crate::TrialError;
+use crate::error::with_context;
 use crate::place::leftovers::{self, WorkFolder};
-use crate::place::{self, RESERVE, TargetPlace, remove, room};
+use crate::place::{TargetPlace, remove_folder};
 use crate::procedures::ProcedureContext;
 use crate::process::ChildProgram;
-use crate::process::job::{ProcessJob, Task};
+use crate::process::job::{CutTask, ProcessJob, Task};
 use crate::spec::TrialSpec;
 use crate::watch::RunEvent;
-use crate::{MachineError, TrialError};
 
-/// How many writes of the clients a history has at most.
 pub const WRITES: u64 = 3_000;
-/// From how many seeds each rule draws an image of each moment, at least; drop-all draws one.
+/// Seeds per rule and moment, at least; drop-all needs one.
 pub const SEEDS: u64 = 4;
-/// How many of those that seem broken are judged again.
+/// How many images that seem broken are judged again, at most.
 const MOST_AGAIN: usize = 200;
-/// How many images are kept of each rule, where they are.
 const MOST_KEPT: usize = 10;
-/// Bytes that the machine's memory must have free for images to be written there.
+/// Free memory that writing images there needs.
 const MEMORY: u64 = 2 << 30;
 
-/// A recorded run of the clients, of which every moment is to be cut.
 pub struct EveryRun {
     terms: CutTerms,
-    /// How many images are judged at most, on each file system.
     budget: usize,
     work: PathBuf,
     recording: Result<Recording, TrialError>,
 }
 
 impl EveryRun {
-    /// Puts the clients to work on a disk that remembers all, until it has had so many writes; of each
-    /// file system, so many images are judged at most. Why they could not is in the record of each cut.
-    ///
-    /// # Errors
-    /// What keeps every other run from being made, too.
+    /// Records the clients' work until `writes`, and judges at most `images` per file system. If it
+    /// could not, each cut's record says why.
     pub fn make(
         terms: CutTerms,
         (writes, images): (u64, u32),
         stage: &mut ProcedureContext<'_>,
         trial: &TrialSpec,
     ) -> Result<Self, TrialError> {
-        room(stage.work, RESERVE)?;
-        let work = stage.work.join("every");
-        stage.note_settings(trial, &TargetPlace::default());
-        let recording = stage.image(&trial.setup).and_then(|image| {
-            wanting("the cuts' folder", fs::create_dir(&work))?;
-            let files = work.join("data");
-            image.copy(&files, place::SyncCopy::No, stage.stop)?;
+        let run = |stage: &mut ProcedureContext<'_>, work: &Path, files: &Path| {
             let metadata = Metadata::Ordered;
-            Bench { terms: &terms, metadata, stage, trial, work: &work }.record(&files, writes)
-        });
-        let recording = stage.unless_full(recording);
-        let run = Self { terms, budget: images as usize, work, recording };
-        match &run.recording {
-            Err(error) if error.stops_the_run() => {
-                let error = error.clone();
-                run.end()?;
-                Err(error)
-            }
-            _ => Ok(run),
-        }
+            Bench { terms: &terms, metadata, stage, trial, work }.record_history(files, writes)
+        };
+        let (work, recording) = in_work_folder(("every", "cuts'"), stage, trial, run)?;
+        Ok(Self { terms, budget: images as usize, work, recording })
     }
 
-    /// Cuts every moment on a file system that makes names durable in this way. What keeps that from
-    /// saying something of the promise is in its record.
-    ///
-    /// # Errors
-    /// What stops the run.
-    pub fn cut(
+    /// If nothing can be said of the promise, the reason is in the record.
+    pub fn cut_every_moment(
         &self,
         metadata: Metadata,
         stage: &mut ProcedureContext<'_>,
         trial: &TrialSpec,
     ) -> Result<Cut, TrialError> {
-        let moment = CutMoment::draw(0, self.terms.promised);
-        let mut record = self.terms.record(0, metadata, trial.seed, &moment);
+        let moment = CutMoment::draw_first(0, self.terms.promised);
+        let mut record = self.terms.new_record(0, metadata, trial.seed, &moment);
         record.moment = "every moment".into();
         let made = self.recording.as_ref().map_err(Clone::clone).and_then(|recording| {
-            MomentSweep { run: self, recording, metadata, trial }.cut(stage, &mut record)
+            MomentSweep { run: self, recording, metadata, trial }.judge_images(stage, &mut record)
         });
-        match stage.unless_full(made) {
-            Err(error) if error.stops_the_run() => return Err(error),
-            Err(error) => record.failed = Some(error.to_string()),
-            Ok(()) => {}
-        }
-        stage.go_on()?;
-        Ok(record)
+        let made = stage.unless_full(made);
+        finish_record(stage, record, made)
     }
 
-    /// Removes what it left.
-    ///
-    /// # Errors
-    /// What can't be removed.
     pub fn end(self) -> Result<(), TrialError> {
-        Ok(wanting("removing the cuts' folder", remove(&self.work))?)
+        Ok(with_context("removing the cuts' folder", remove_folder(&self.work))?)
     }
 }
 
-/// Tells the rooms of this process apart.
+/// Makes folder names unique in this process.
 static ROOMS: AtomicU64 = AtomicU64::new(0);
 
-/// Where images are written.
 enum ImageFolder {
-    /// In memory: an image is written, opened and removed, and needs no disk.
+    /// An image is written, opened and removed, and needs no disk.
     Memory(WorkFolder),
-    /// With all else, for a server, whose user gets in there, and where memory is short.
+    /// For a server, whose user must get in, and where memory is short.
     Disk(PathBuf),
 }
 
 impl ImageFolder {
     fn new(work: &Path, has_server: bool) -> Result<Self, TrialError> {
         let memory = Path::new("/dev/shm");
-        let is_roomy = crate::machine::accounts::free(memory).is_ok_and(|free| free > MEMORY);
+        let is_roomy = crate::machine::accounts::free_bytes(memory).is_ok_and(|free| free > MEMORY);
         if is_roomy
             && !has_server
-            && let Ok(parent) = bakeoff_trust::holder(memory)
+            && let Ok(parent) = bakeoff_folders::trust::holder(memory)
             && let Ok(registry) = leftovers::registry()
         {
             let number = ROOMS.fetch_add(1, Ordering::Relaxed);
@@ -154,7 +118,7 @@ impl ImageFolder {
             }
         }
         let folder = work.join("images");
-        wanting("the folder of images", fs::create_dir_all(&folder))?;
+        with_context("the folder of images", fs::create_dir_all(&folder))?;
         Ok(Self::Disk(folder))
     }
 
@@ -166,7 +130,6 @@ impl ImageFolder {
     }
 }
 
-/// All moments of a recording on one file system.
 struct MomentSweep<'a> {
     run: &'a EveryRun,
     recording: &'a Recording,
@@ -175,73 +138,71 @@ struct MomentSweep<'a> {
 }
 
 impl MomentSweep<'_> {
-    /// Draws all images, has those that differ audited, and notes what was found.
-    fn cut(&self, stage: &mut ProcedureContext<'_>, record: &mut Cut) -> Result<(), TrialError> {
+    fn judge_images(
+        &self,
+        stage: &mut ProcedureContext<'_>,
+        record: &mut Cut,
+    ) -> Result<(), TrialError> {
         let start = Instant::now();
         let (terms, budget) = (&self.run.terms, self.run.budget);
         record.ran_s = self.recording.seconds();
-        let ImageSurvey { drawn, different } = self.survey(stage, record)?;
+        let ImageSurvey { drawn, different } = self.survey_images(stage, record)?;
         let mut tally = ImageTally::new(&self.recording.history, drawn, &different, &terms.keep);
-        let chosen = survey::evenly(different, budget);
+        let chosen = survey::pick_evenly(different, budget);
         tally.every.budget = budget as u64;
         let room = ImageFolder::new(&self.run.work, self.trial.setup.has_server())?;
-        let auditors = self.auditors((stage.program, stage.stop), room.path());
+        let auditors = self.make_auditors((stage.program, stage.stop), room.path());
         let (mut seem_broken, of) = (Vec::new(), chosen.len());
-        auditors.audit(&chosen, false, |at, (acknowledged, verdict)| {
+        auditors.audit_images(&chosen, false, |at, (acknowledged, verdict)| {
             record.acknowledged = record.acknowledged.max(acknowledged);
-            let breaks = verdict.breaks(terms.promised);
-            tally.judged(&chosen[at], &verdict, breaks);
+            let breaks = verdict.breaks_promise(terms.promised);
+            tally.note_judged(&chosen[at], &verdict, breaks);
             if breaks {
                 seem_broken.push((at, verdict));
             }
             let (judged, broken) = (tally.every.judged as usize, seem_broken.len());
-            stage.watch.event(RunEvent::Judging { cut: record, judged, of, broken });
+            stage.watch.on_event(RunEvent::Judging { cut: record, judged, of, broken });
         })?;
         // They come in the order in which their audits ended.
         seem_broken.sort_unstable_by_key(|(at, _)| *at);
         let again = seem_broken.len().min(MOST_AGAIN);
         let suspects: Vec<_> = seem_broken[..again].iter().map(|(at, _)| chosen[*at]).collect();
         let mut confirmed = vec![true; seem_broken.len()];
-        auditors.audit(&suspects, true, |at, (_, verdict)| {
-            confirmed[at] = verdict.breaks(terms.promised);
+        auditors.audit_images(&suspects, true, |at, (_, verdict)| {
+            confirmed[at] = verdict.breaks_promise(terms.promised);
             seem_broken[at].1 = verdict;
         })?;
         for ((at, verdict), confirmed) in seem_broken.into_iter().zip(confirmed) {
             match confirmed {
-                true => tally.broken(self.recording, self.metadata, &chosen[at], verdict),
+                true => tally.note_broken(self.recording, self.metadata, &chosen[at], verdict),
                 false => tally.every.unconfirmed += 1,
             }
         }
         self.keep_some(&mut tally)?;
         tally.every.took_s = start.elapsed().as_secs_f64();
-        (record.judged, record.every) = tally.finish();
+        (record.judged, record.every) = tally.into_record();
         Ok(())
     }
 
-    /// Draws all images, and tells of it.
-    fn survey(
+    fn survey_images(
         &self,
         stage: &mut ProcedureContext<'_>,
         record: &Cut,
     ) -> Result<ImageSurvey, TrialError> {
         let wanted = (&*self.run.terms.keep, self.run.budget);
         let (stop, watch) = (stage.stop, &mut stage.watch);
-        survey(
+        survey_images(
             &self.recording.history,
             self.metadata,
             wanted,
             self.trial.seed,
             |images, different| {
-                watch.event(RunEvent::Drawing { cut: record, images, different });
-                match stop.load(Ordering::Relaxed) {
-                    true => Err(MachineError::Interrupted.into()),
-                    false => Ok(()),
-                }
+                watch.on_event(RunEvent::Drawing { cut: record, images, different });
+                go_on(stop)
             },
         )
     }
 
-    /// Keeps the first broken images, where that is asked for.
     fn keep_some(&self, tally: &mut ImageTally) -> Result<(), TrialError> {
         let terms = &self.run.terms;
         let Some(folder) = terms.keep_images.as_deref() else { return Ok(()) };
@@ -252,8 +213,8 @@ impl MomentSweep<'_> {
                 let name = format!("{engine}-{level}-{metadata}-{keep}-{}-{number}", image.moment);
                 let path = folder.join(name);
                 // An interrupted run may have kept one of another history.
-                wanting("removing an old image", remove(&path))?;
-                audit::write(&self.recording.history, self.metadata, image, &path)?;
+                with_context("removing an old image", remove_folder(&path))?;
+                audit::write_image(&self.recording.history, self.metadata, image, &path)?;
                 if number == 0 {
                     tally.kept_in(keep, &path);
                 }
@@ -262,19 +223,18 @@ impl MomentSweep<'_> {
         Ok(())
     }
 
-    /// What audits images in a folder.
-    fn auditors<'a>(
+    fn make_auditors<'a>(
         &'a self,
         (program, stop): (&'a ChildProgram, &'a AtomicBool),
         folder: &'a Path,
     ) -> Auditors<'a> {
         let setup = &self.trial.setup;
-        let part = super::CutTask::AuditAll { claims: self.recording.claims.clone() };
+        let part = CutTask::AuditAll { claims: self.recording.claims.clone() };
         let job = ProcessJob {
             target: setup.target.to_owned(),
-            subject: setup.subject.clone(),
+            subject: setup.subject.to_json(),
             place: TargetPlace::default(),
-            task: Task::inside(super::NAME, &part),
+            task: Task::from(part),
         };
         Auditors {
             program,

@@ -1,5 +1,3 @@
-//! Audits what a cut left, by each rule; what seems broken, twice.
-
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -7,21 +5,20 @@ use bakeoff_devices::plug::Keep;
 use bakeoff_folders::Dir;
 use bakeoff_results::{AuditResult, Cut, FileSystem, JudgedImage};
 
-use super::again::Interrupted;
+use super::second_cut::Interrupted;
 use super::source::ImageSource;
-use super::{Bench, Gone, tidy};
+use super::{Bench, Gone, corrupt_image, tidy_folder, unexpected_message};
 use crate::TrialError;
-use crate::place::{RESERVE, Staged, room};
+use crate::place::{RESERVE, Staged, ensure_room};
 use crate::process::job::Message;
 
-/// Bytes of a server's log that are kept where it did not get ready.
 const TAIL: usize = 2 << 10;
 
 impl Bench<'_, '_> {
-    /// Makes the image of one rule and has it audited, on a disk of its own: so recovery does not
-    /// wait for this machine's disk. Before that, the power goes again if it is to. How many
-    /// operations had been acknowledged, and what was found.
-    pub(super) fn judge(
+    /// Makes the image of one rule and has it audited on a disk of its own, so that recovery does
+    /// not wait for this machine's disk. If asked for, the power goes again first. Returns
+    /// acknowledged operations and findings.
+    pub(super) fn judge_image(
         &self,
         gone: &Gone<'_>,
         keep: Keep,
@@ -29,28 +26,27 @@ impl Bench<'_, '_> {
     ) -> Result<(u64, JudgedImage), TrialError> {
         let first = ImageSource { control: gone.control, keep, seed: cut.seed, of: Some(gone.of) };
         let recovery = self.terms.recovery;
-        let second = recovery.then(|| self.interrupt(gone, &first)).transpose()?;
+        let second = recovery.then(|| self.interrupt_recovery(gone, &first)).transpose()?;
         let source = match &second {
-            Some(second) => second.source()?,
+            Some(second) => second.image_source()?,
             None => first,
         };
         let (acknowledged, verdict) = self.audit_image(&source, gone)?;
         let mut judged = JudgedImage { keep: keep.to_string(), again: None, verdict, image: None };
-        if judged.verdict.breaks(cut.promised) {
-            // A target that finds this machine's own disk full while it recovers breaks nothing.
-            room(self.stage.work, RESERVE)?;
-            self.confirm(&source, gone, cut, &mut judged)?;
-            judged.image = self.keep(&source, keep, cut)?;
+        if judged.verdict.breaks_promise(cut.promised) {
+            // If this machine's disk is full, a recovering target must not get the blame.
+            ensure_room(self.stage.work, RESERVE)?;
+            self.confirm_broken(&source, gone, cut, &mut judged)?;
+            judged.image = self.keep_image(&source, keep, cut)?;
         }
         if let Some(Interrupted { disk, files, again, .. }) = second {
             disk.unmount()?;
-            tidy(&files)?;
+            tidy_folder(&files)?;
             judged.again = Some(again);
         }
         Ok((acknowledged, judged))
     }
 
-    /// Makes an image and has it audited.
     fn audit_image(
         &self,
         source: &ImageSource<'_>,
@@ -59,18 +55,16 @@ impl Bench<'_, '_> {
         let image = self.work.join("crash");
         source.image(&image)?;
         let staged = self.place(&image, &self.work.join("recovered"), source.seed)?;
-        let found = self.audit(&staged, gone)?;
+        let found = self.audit_staged(&staged, gone)?;
         staged.close()?;
-        tidy(&image)?;
+        tidy_folder(&image)?;
         Ok(found)
     }
 
-    /// Has the same image made and audited once more: what seems broken may be this machine's doing, as
-    /// where it had no memory or no descriptor for the target that recovers.
-    ///
-    /// # Errors
-    /// Nothing is broken this time: nothing can be said of this cut.
-    fn confirm(
+    /// Makes and audits the image once more: the machine may be at fault, as when it had no memory
+    /// or descriptor for the target. Fails if nothing is broken this time: then the cut says
+    /// nothing.
+    fn confirm_broken(
         &self,
         source: &ImageSource<'_>,
         gone: &Gone<'_>,
@@ -78,20 +72,19 @@ impl Bench<'_, '_> {
         judged: &mut JudgedImage,
     ) -> Result<(), TrialError> {
         let (_, verdict) = self.audit_image(source, gone)?;
-        if verdict.breaks(cut.promised) {
+        if verdict.breaks_promise(cut.promised) {
             judged.verdict = verdict;
             return Ok(());
         }
         let found = judged.verdict.corrupt.as_deref().unwrap_or("commits are lost");
-        Err(TrialError::process(format!(
+        Err(TrialError::process_error(format!(
             "what the cut left by {} was broken when it was recovered ({found}), and whole when the \
              same was recovered once more: the target does not recover always, or the machine failed it",
             judged.keep
         )))
     }
 
-    /// Keeps the image of a broken promise, where that is asked for; says where it is.
-    fn keep(
+    fn keep_image(
         &self,
         source: &ImageSource<'_>,
         keep: Keep,
@@ -109,41 +102,39 @@ impl Bench<'_, '_> {
         Ok(Some(folder.join(name).to_string_lossy().into_owned()))
     }
 
-    /// Recovers, checks and audits an image, in a process of its own with a time limit.
-    fn audit(&self, staged: &Staged, gone: &Gone<'_>) -> Result<(u64, AuditResult), TrialError> {
-        let process = self.auditor(staged, gone)?;
-        let process = process.go()?;
-        let corrupt = |reason| (0, AuditResult { corrupt: Some(reason), ..AuditResult::default() });
+    fn audit_staged(
+        &self,
+        staged: &Staged,
+        gone: &Gone<'_>,
+    ) -> Result<(u64, AuditResult), TrialError> {
+        let process = self.start_auditor(staged, gone)?;
+        let process = process.tell_to_go()?;
         let answer = match self.first_message(&process) {
             Ok(answer) => answer,
             Err(reason) if reason.stops_the_run() => return Err(reason),
             Err(reason) => {
                 process.end();
-                let groups = staged.place().groups.values();
-                let logs = groups.filter_map(|group| group.runtime.as_deref()).map(tail);
+                let groups = staged.place.groups.values();
+                let logs = groups.filter_map(|group| group.runtime.as_deref()).map(read_log_tail);
                 let log: String = logs.collect();
-                return Ok(corrupt(format!("{reason}{log}")));
+                return Ok((0, corrupt_image(format!("{reason}{log}"))));
             }
         };
         let found = match answer {
             Some(Message::Audited { acknowledged, verdict }) => (acknowledged, verdict),
             Some(Message::Failed(reason)) => return Err(reason),
-            Some(other) => {
-                return Err(TrialError::process(format!(
-                    "its process sent an unexpected message: {other:?}"
-                )));
-            }
-            None => return Ok(corrupt(process.exit_report())),
+            Some(other) => return Err(unexpected_message(&other)),
+            None => return Ok((0, corrupt_image(process.exit_report()))),
         };
         process.end();
         Ok(found)
     }
 }
 
-/// The end of a server's log, as a line of its own. The folder is the server's to change.
-fn tail(runtime: &Path) -> String {
+/// The last lines of the server's log. The folder is the server's to change, so don't trust it.
+fn read_log_tail(runtime: &Path) -> String {
     let read = || {
-        let log = Dir::open(runtime)?.read("log")?;
+        let log = Dir::open(runtime)?.open_for_read("log")?;
         let mut end = vec![0; TAIL];
         let read = log.read_at(&mut end, log.metadata()?.len().saturating_sub(TAIL as u64))?;
         end.truncate(read);

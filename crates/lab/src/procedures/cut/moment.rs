@@ -1,50 +1,45 @@
-//! The moment at which the power goes, drawn from a seed.
+//! Draws the moment when the power goes from a seed.
 
 use std::time::Duration;
 
-use bakeoff_devices::trigger::{Awaited, Trigger};
+use bakeoff_devices::trigger::{TimedTrigger, Trigger};
 use bakeoff_engines::{Durability, PaymentCall, PaymentSignature};
 use bakeoff_experiment::random::SplitMix64;
-use bakeoff_results::Promised;
+use bakeoff_results::DurabilityPromise;
 
-/// The most writes and syncs that are waited for.
 const WRITES: u64 = 2_000;
 const SYNCS: u64 = 500;
-/// The longest time that is waited for, in milliseconds; and where the last second may be lost, so
-/// that more than that second was there to lose.
+/// In milliseconds. If the last second may be lost, wait long enough that more than a second is
+/// there to lose.
 const SHORT_MS: u64 = 400;
 const LONG_MS: u64 = 2_500;
-/// The longest time that is waited for in a recovery, in microseconds.
 const AGAIN_US: u64 = 1_000_000;
 
-/// The most calls that are waited for of those of a signature: a checkpoint has many writes, and
-/// few syncs; and a log turns over seldom.
+/// A checkpoint has many writes and few syncs, and a log turns over seldom.
 const SIGNATURE_WRITES: u64 = 300;
 const SIGNATURE_SYNCS: u64 = 4;
 const SIGNATURE_HEADERS: u64 = 1;
 
-/// When the power goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CutMoment {
-    /// What takes it.
     pub trigger: Trigger,
-    /// When it goes if that does not come, counted from the start of the clients: an engine that
-    /// never syncs has no n-th sync.
+    /// When the power goes if the trigger does not come, counted from the clients' start: an engine
+    /// that never syncs has no n-th sync.
     pub limit: Duration,
 }
 
 impl CutMoment {
-    /// Draws one: a third within a write, a third within a sync, a third after a time. Counts are
-    /// as often between 1 and 2 as between 100 and 200, so that what is done first is met, too.
-    pub fn draw(seed: u64, promised: Promised) -> Self {
+    /// A third within a write, a third within a sync, a third after a time. Counts are logarithmic:
+    /// as often between 1 and 2 as between 100 and 200, so that early work is met, too.
+    pub fn draw_first(seed: u64, promised: DurabilityPromise) -> Self {
         let mut random = SplitMix64::new(seed);
         let mut below = |end: u64| random.below(end as usize) as u64;
         let mut limit = Duration::from_millis(SHORT_MS / 2 + below(SHORT_MS));
         let trigger = match below(3) {
-            0 => Trigger::Writes(spread(WRITES, below(1 << 32))),
-            1 => Trigger::Syncs(spread(SYNCS, below(1 << 32))),
+            0 => Trigger::Writes(spread_logarithmically(WRITES, below(1 << 32))),
+            1 => Trigger::Syncs(spread_logarithmically(SYNCS, below(1 << 32))),
             _ => {
-                let may_lose_some = matches!(promised, Promised::Whole { .. });
+                let may_lose_some = matches!(promised, DurabilityPromise::Whole { .. });
                 let long = may_lose_some && below(2) == 0;
                 let most = if long { LONG_MS } else { SHORT_MS };
                 let after = Duration::from_micros(below(most * 1000));
@@ -55,23 +50,22 @@ impl CutMoment {
         Self { trigger, limit }
     }
 
-    /// Draws the one at which it goes again, while an engine recovers: by itself, or when `limit`
-    /// is over. The first things that a recovery does are met as often as the many later ones.
+    /// The moment of the second cut, during recovery or at its `limit`. The first steps of a
+    /// recovery are met as often as the many later ones.
     pub fn draw_again(seed: u64, limit: Duration) -> Self {
         let mut random = SplitMix64::new(seed);
         let mut below = |end: u64| random.below(end as usize) as u64;
         let (kind, bits) = (below(3), below(1 << 32));
         let trigger = match kind {
-            0 => Trigger::Writes(spread(WRITES, bits)),
-            1 => Trigger::Syncs(spread(SYNCS, bits)),
-            _ => Trigger::After(Duration::from_micros(spread(AGAIN_US, bits))),
+            0 => Trigger::Writes(spread_logarithmically(WRITES, bits)),
+            1 => Trigger::Syncs(spread_logarithmically(SYNCS, bits)),
+            _ => Trigger::After(Duration::from_micros(spread_logarithmically(AGAIN_US, bits))),
         };
         Self { trigger, limit }
     }
 
-    /// Draws one while the engine pays a debt, by one of its signatures. It is waited for
-    /// no longer than `limit`.
-    pub fn place(seed: u64, signatures: &[PaymentSignature], limit: Duration) -> Self {
+    /// Draws a moment while the engine pays a debt, shown by one of its signatures.
+    pub fn draw_in_payment(seed: u64, signatures: &[PaymentSignature], limit: Duration) -> Self {
         let mut random = SplitMix64::new(seed);
         let signature = random.below(signatures.len());
         let most = match signatures[signature].call {
@@ -79,12 +73,11 @@ impl CutMoment {
             PaymentCall::WriteBelow(_) => SIGNATURE_HEADERS,
             PaymentCall::Sync => SIGNATURE_SYNCS,
         };
-        let count = spread(most, random.below(1 << 32) as u64);
+        let count = spread_logarithmically(most, random.below(1 << 32) as u64);
         Self { trigger: Trigger::Signature { signature, count }, limit }
     }
 
-    /// What the engine does then, of a moment that was placed by one of these signatures.
-    pub fn payment(&self, signatures: &[PaymentSignature]) -> Option<&'static str> {
+    pub fn paid_debt(&self, signatures: &[PaymentSignature]) -> Option<&'static str> {
         match self.trigger {
             Trigger::Signature { signature, .. } => {
                 signatures.get(signature).map(|signature| signature.payment)
@@ -93,15 +86,15 @@ impl CutMoment {
         }
     }
 
-    /// As a disk waits for it.
-    pub fn awaited(&self) -> Awaited {
-        Awaited { trigger: self.trigger, within: Some(self.limit) }
+    pub fn to_awaited(self) -> TimedTrigger {
+        TimedTrigger { trigger: self.trigger, within: Some(self.limit) }
     }
 
-    /// In words; `signatures` are those by which it may have been placed.
-    pub fn describe(&self, signatures: &[PaymentSignature]) -> String {
+    pub fn describe_moment(&self, signatures: &[PaymentSignature]) -> String {
         match self.trigger {
-            Trigger::Signature { signature, count } => signed(signatures.get(signature), count),
+            Trigger::Signature { signature, count } => {
+                describe_signature(signatures.get(signature), count)
+            }
             Trigger::Writes(count) => format!("within write {count}"),
             Trigger::Syncs(count) => format!("within sync {count}"),
             Trigger::After(time) => format!("after {:.3} s", time.as_secs_f64()),
@@ -109,8 +102,7 @@ impl CutMoment {
     }
 }
 
-/// Within a call of a signature.
-fn signed(signature: Option<&PaymentSignature>, count: u64) -> String {
+fn describe_signature(signature: Option<&PaymentSignature>, count: u64) -> String {
     let (call, files) = match signature {
         Some(PaymentSignature { call: PaymentCall::Sync, files, .. }) => ("sync", files.join(", ")),
         Some(PaymentSignature { call: PaymentCall::WriteBelow(end), files, .. }) => {
@@ -122,15 +114,14 @@ fn signed(signature: Option<&PaymentSignature>, count: u64) -> String {
     format!("within {call} {count} of {files}")
 }
 
-/// A number from 1 to `most`, even on a logarithmic scale, by 32 random bits.
-fn spread(most: u64, bits: u64) -> u64 {
+/// A number from 1 to `most`, even on a logarithmic scale, from 32 random bits.
+fn spread_logarithmically(most: u64, bits: u64) -> u64 {
     let share = bits as f64 / 2f64.powi(32);
     ((most as f64 + 1.0).powf(share) as u64).clamp(1, most)
 }
 
-/// The seed of a cut: its own for each engine or disk, level and number.
-pub fn seed(experiment: u64, subject: &str, level: &str, number: u32) -> u64 {
-    let durability = Durability::parse(level);
+pub fn cut_seed(experiment: u64, subject: &str, level: &str, number: u32) -> u64 {
+    let durability = Durability::from_name(level);
     let mut words = vec![experiment, number.into(), durability.map_or(u64::MAX, |it| it as u64)];
     words.extend(subject.bytes().map(u64::from));
     if durability.is_none() {
@@ -144,55 +135,53 @@ pub fn seed(experiment: u64, subject: &str, level: &str, number: u32) -> u64 {
 mod tests {
     use super::*;
 
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    /// The kinds and numbers of 600 moments: writes, syncs, microseconds, and those of each signature.
+    fn draw(moment: impl Fn(u64) -> CutMoment) -> [Vec<u64>; 6] {
+        let mut drawn = [const { Vec::new() }; 6];
+        for number in 0..600 {
+            let (kind, count) = match moment(number).trigger {
+                Trigger::Writes(count) => (0, count),
+                Trigger::Syncs(count) => (1, count),
+                Trigger::After(time) => (2, time.as_micros() as u64),
+                Trigger::Signature { signature, count } => (3 + signature, count),
+            };
+            drawn[kind].push(count);
+        }
+        drawn
+    }
+
     #[test]
     fn moments_go_from_the_very_first_to_hundreds_of_milliseconds() {
-        let draw = |number| {
-            let seed = seed(1, "sqlite", "strict", number);
-            CutMoment::draw(seed, Promised::Everything)
-        };
-        let all: Vec<_> = (0..600).map(draw).collect();
-        let counts = |kind: fn(&Trigger) -> Option<u64>| {
-            all.iter().filter_map(|moment| kind(&moment.trigger)).collect::<Vec<_>>()
-        };
-        let writes = counts(|it| if let Trigger::Writes(count) = it { Some(*count) } else { None });
-        let syncs = counts(|it| if let Trigger::Syncs(count) = it { Some(*count) } else { None });
-        let millis = counts(|it| match it {
-            Trigger::After(time) => Some(time.as_millis() as u64),
-            _ => None,
+        let [writes, syncs, micros, ..] = draw(|number| {
+            let seed = cut_seed(1, "sqlite", "strict", number as u32);
+            CutMoment::draw_first(seed, DurabilityPromise::Everything)
         });
-        for (kind, most) in [(&writes, WRITES), (&syncs, SYNCS), (&millis, SHORT_MS)] {
+        for (kind, most) in [(&writes, WRITES), (&syncs, SYNCS), (&micros, SHORT_MS * 1000)] {
             assert!((150..250).contains(&kind.len()), "{}", kind.len());
             assert!(kind.iter().any(|count| *count < most / 100), "no early one");
             assert!(kind.iter().any(|count| *count > most / 2), "no late one");
             assert!(kind.iter().all(|count| *count <= most));
         }
         assert!(writes.iter().chain(&syncs).all(|count| *count > 0));
-    }
-
-    #[test]
-    fn a_level_that_may_lose_a_second_is_given_more_to_lose() {
+        // A level that may lose a second is given more to lose.
         let late = |promised| {
-            let draws = (0..100).map(|number| CutMoment::draw(number, promised));
+            let draws = (0..100).map(|number| CutMoment::draw_first(number, promised));
             draws.filter(|moment| moment.limit > Duration::from_secs(1)).count()
         };
-        let relaxed = Promised::Whole { window_s: Some(1.0), most_lost: None };
-        assert!(late(relaxed) > 5 && late(Promised::Everything) == 0);
+        let relaxed = DurabilityPromise::Whole { window_s: Some(1.0), most_lost: None };
+        assert!(late(relaxed) > 5 && late(DurabilityPromise::Everything) == 0);
     }
 
     #[test]
     fn a_recovery_is_met_at_its_start_and_later() {
-        let limit = Duration::from_secs(60);
-        let all: Vec<_> = (0..600).map(|seed| CutMoment::draw_again(seed, limit)).collect();
-        let among = |first: fn(&Trigger) -> bool| {
-            let number = all.iter().filter(|moment| first(&moment.trigger)).count();
+        let [writes, syncs, micros, ..] = draw(|seed| CutMoment::draw_again(seed, LIMIT));
+        for (counts, early) in [(writes, 10), (syncs, 10), (micros, 1000)] {
+            let number = counts.iter().filter(|count| **count < early).count();
             assert!((20..150).contains(&number), "{number}");
-        };
-        among(|it| matches!(it, Trigger::Writes(1..=9)));
-        among(|it| matches!(it, Trigger::Writes(10..)));
-        among(|it| matches!(it, Trigger::Syncs(1..=9)));
-        among(|it| matches!(it, Trigger::Syncs(10..)));
-        among(|it| matches!(it, Trigger::After(time) if time.as_micros() < 1000));
-        among(|it| matches!(it, Trigger::After(time) if time.as_micros() >= 1000));
+            assert!((20..150).contains(&(counts.len() - number)), "{}", counts.len() - number);
+        }
     }
 
     #[test]
@@ -202,42 +191,36 @@ mod tests {
             PaymentSignature::headers("turn of the log", 32, &["log"]),
             PaymentSignature::syncs("checkpoint", &["pages", "index"]),
         ];
-        let limit = Duration::from_secs(60);
-        let all: Vec<_> = (0..600).map(|seed| CutMoment::place(seed, &SIGNATURES, limit)).collect();
-        for (signature, most) in
-            [(0, SIGNATURE_WRITES), (1, SIGNATURE_HEADERS), (2, SIGNATURE_SYNCS)]
-        {
-            let counts = all.iter().filter_map(|moment| match moment.trigger {
-                Trigger::Signature { signature: of, count } if of == signature => Some(count),
-                _ => None,
-            });
-            let counts: Vec<u64> = counts.collect();
+        let drawn = draw(|seed| CutMoment::draw_in_payment(seed, &SIGNATURES, LIMIT));
+        for (signature, most, told) in [
+            (0, SIGNATURE_WRITES, "within write 2 of pages"),
+            (1, SIGNATURE_HEADERS, "within write 2 of the first 32 bytes of log"),
+            (2, SIGNATURE_SYNCS, "within sync 2 of pages, index"),
+        ] {
+            let counts = &drawn[3 + signature];
             assert!((150..250).contains(&counts.len()), "{}", counts.len());
             assert!(counts.contains(&1) && counts.iter().any(|count| 2 * *count > most));
             assert!(counts.iter().all(|count| (1..=most).contains(count)));
+            let trigger = Trigger::Signature { signature, count: 2 };
+            let moment = CutMoment { trigger, limit: LIMIT };
+            assert_eq!(moment.describe_moment(&SIGNATURES), told);
+            assert_eq!(moment.paid_debt(&SIGNATURES), Some(SIGNATURES[signature].payment));
         }
-        let moment =
-            |signature| CutMoment { trigger: Trigger::Signature { signature, count: 2 }, limit };
-        let said = |signature| moment(signature).describe(&SIGNATURES);
-        assert_eq!(said(0), "within write 2 of pages");
-        assert_eq!(said(1), "within write 2 of the first 32 bytes of log");
-        assert_eq!(said(2), "within sync 2 of pages, index");
-        assert_eq!(moment(1).payment(&SIGNATURES), Some("turn of the log"));
     }
 
     #[test]
     fn each_cut_has_a_seed_of_its_own_that_stays() {
-        let seeds = [
-            seed(1, "sqlite", "strict", 0),
-            seed(2, "sqlite", "strict", 0),
-            seed(1, "lmdb", "strict", 0),
-            seed(1, "sqlite", "relaxed", 0),
-            seed(1, "sqlite", "strict", 1),
-            seed(1, "null", "fsync:1", 0),
-            seed(1, "null", "fsync:2", 0),
+        let cuts = [
+            (1, "sqlite", "strict", 0),
+            (2, "sqlite", "strict", 0),
+            (1, "lmdb", "strict", 0),
+            (1, "sqlite", "relaxed", 0),
+            (1, "sqlite", "strict", 1),
+            (1, "null", "fsync:1", 0),
+            (1, "null", "fsync:2", 0),
         ];
-        let different: std::collections::BTreeSet<_> = seeds.iter().collect();
-        assert_eq!(different.len(), seeds.len());
-        assert_eq!(seeds[0], seed(1, "sqlite", "strict", 0));
+        let seeds = || cuts.map(|(seed, name, level, number)| cut_seed(seed, name, level, number));
+        let different: std::collections::BTreeSet<_> = seeds().into_iter().collect();
+        assert_eq!((different.len(), seeds()), (cuts.len(), seeds()));
     }
 }

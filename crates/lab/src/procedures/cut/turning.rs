@@ -1,34 +1,31 @@
-//! Clients that first turn the target's debts over: they start at once, and the lab hears that all is
-//! ready when they have. They go on meanwhile, as clients do.
+//! Clients that first turn the target's debts over: they start at once, and the lab hears "ready"
+//! when they have. They go on meanwhile.
 
 use std::time::{Duration, Instant};
 
 use bakeoff_engines::Debt;
 use bakeoff_load as load;
-use bakeoff_results::{Conditioned, TurnedOver};
+use bakeoff_results::{Conditioned, DebtTurnover};
 
 use crate::TrialError;
 use crate::process::MessageOutput;
 use crate::process::job::Message;
 use crate::targets::RunningTarget;
 
-/// How long they may take. The disk takes no time: an engine that has not paid once by then pays
-/// seldom.
+/// The disk takes no time: an engine that has not paid once by then pays seldom.
 const LONGEST: Duration = Duration::from_secs(20 * 60);
 
-/// Watches the debts on the thread that watches the clients.
-pub(super) struct Turning<'a, 'o> {
+pub(super) struct TurnoverWatch<'a, 'o> {
     running: &'a dyn RunningTarget,
     output: &'a MessageOutput<'o>,
-    /// Says that all is ready, and returns when the lab says go.
+    /// Reports ready, and returns when the lab says go.
     go: &'a mut dyn FnMut() -> Result<(), TrialError>,
     start: Instant,
     longest: Duration,
-    /// Whether it has said all that there was to say.
     is_over: bool,
 }
 
-impl<'a, 'o> Turning<'a, 'o> {
+impl<'a, 'o> TurnoverWatch<'a, 'o> {
     pub fn new(
         running: &'a dyn RunningTarget,
         output: &'a MessageOutput<'o>,
@@ -37,7 +34,6 @@ impl<'a, 'o> Turning<'a, 'o> {
         Self { running, output, go, start: Instant::now(), longest: LONGEST, is_over: false }
     }
 
-    /// Looks once; whether there is no more to wait for.
     fn look(&mut self, operations: u64) -> Result<bool, TrialError> {
         let debt = self.running.debt()?.ok_or_else(|| {
             let why = "nobody knows what it owes, so that it can't be steady";
@@ -47,26 +43,26 @@ impl<'a, 'o> Turning<'a, 'o> {
             self.output.send(&Message::Conditioned(Conditioned {
                 operations,
                 seconds: self.start.elapsed().as_secs_f64(),
-                turns: turns(&debt),
+                turns: turned_over(&debt),
             }));
             (self.go)()?;
             return Ok(true);
         }
         self.output.send(&Message::Conditioning { done: operations, of: None });
         if self.start.elapsed() > self.longest {
-            return Err(never(&debt, operations, self.longest));
+            return Err(unpaid_error(&debt, operations, self.longest));
         }
         Ok(false)
     }
 }
 
-impl load::Observer<TrialError> for Turning<'_, '_> {
-    fn ready(&mut self) -> Result<(), TrialError> {
+impl load::Observer<TrialError> for TurnoverWatch<'_, '_> {
+    fn start_ready(&mut self) -> Result<(), TrialError> {
         self.start = Instant::now();
         Ok(())
     }
 
-    fn progress(&mut self, progress: &load::DriveProgress) {
+    fn show_progress(&mut self, progress: &load::DriveProgress) {
         if self.is_over {
             return;
         }
@@ -77,8 +73,8 @@ impl load::Observer<TrialError> for Turning<'_, '_> {
     }
 }
 
-fn turns(debt: &Debt) -> Vec<TurnedOver> {
-    let turn = |turn: &bakeoff_engines::DebtTurn| TurnedOver {
+fn turned_over(debt: &Debt) -> Vec<DebtTurnover> {
+    let turn = |turn: &bakeoff_engines::DebtTurn| DebtTurnover {
         name: turn.name.into(),
         done: turn.done,
         whole: turn.whole,
@@ -86,8 +82,7 @@ fn turns(debt: &Debt) -> Vec<TurnedOver> {
     debt.turns.iter().map(turn).collect()
 }
 
-/// Of a debt that is not paid in the time.
-fn never(debt: &Debt, operations: u64, longest: Duration) -> TrialError {
+fn unpaid_error(debt: &Debt, operations: u64, longest: Duration) -> TrialError {
     let open = debt.turns.iter().filter(|turn| turn.done < turn.whole);
     let open: Vec<String> =
         open.map(|turn| format!("{}: {} of {}", turn.name, turn.done, turn.whole)).collect();

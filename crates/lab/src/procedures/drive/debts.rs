@@ -1,5 +1,5 @@
-//! What a target owes while its clients are at work, looked at once a second on a thread of its own:
-//! a server that stalls keeps nobody else waiting.
+//! Looks at a target's debts once a second, on a separate thread: a server that stalls holds up
+//! nobody else.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,28 +11,21 @@ use bakeoff_results::{Debts, OwedSeries, PaymentSeries};
 
 use crate::targets::RunningTarget;
 
-/// How often it is looked.
 const EVERY: Duration = Duration::from_secs(1);
-/// How soon it is seen that all is over.
 const SOON: Duration = Duration::from_millis(20);
 
-/// When the clients start, and whether they have stopped.
 #[derive(Debug, Default)]
 pub struct ClientTimes {
-    /// When they start; unknown before.
     pub start: OnceLock<Instant>,
-    /// Set when they have stopped.
     over: AtomicBool,
 }
 
 impl ClientTimes {
-    /// The clients have stopped when what is returned is dropped.
-    pub fn ends(&self) -> ClientsStopGuard<'_> {
+    pub fn stop_guard(&self) -> ClientsStopGuard<'_> {
         ClientsStopGuard(&self.over)
     }
 }
 
-/// See [`Times::ends`].
 pub struct ClientsStopGuard<'a>(&'a AtomicBool);
 
 impl Drop for ClientsStopGuard<'_> {
@@ -41,8 +34,8 @@ impl Drop for ClientsStopGuard<'_> {
     }
 }
 
-/// Looks from the clients' start until they have stopped. What can't be asked any more is a gap.
-pub fn watch(running: &dyn RunningTarget, times: &ClientTimes) -> Debts {
+/// From the clients' start to their stop. A look that fails leaves a gap.
+pub fn watch_debts(running: &dyn RunningTarget, times: &ClientTimes) -> Debts {
     let mut series = DebtSeries::default();
     let mut due = Instant::now();
     while !times.over.load(Ordering::Acquire) {
@@ -53,18 +46,16 @@ pub fn watch(running: &dyn RunningTarget, times: &ClientTimes) -> Debts {
         }
         due = Instant::now() + EVERY;
         if let Ok(Some(debt)) = running.debt() {
-            // To a millisecond: more is noise, and takes room in the run folder.
+            // More digits than milliseconds are noise, and take room.
             series.add((start.elapsed().as_secs_f64() * 1e3).round() / 1e3, &debt);
         }
     }
     series.debts
 }
 
-/// Looks put together.
 #[derive(Default)]
 struct DebtSeries {
     debts: Debts,
-    /// How often each payment had happened at the last look.
     paid: Vec<u64>,
 }
 
@@ -90,7 +81,7 @@ impl DebtSeries {
         for payment in &debt.payments {
             let at = self.debts.payments.iter().position(|it| it.name == payment.name);
             let Some(at) = at else {
-                // What was paid before the first look was paid before the clients.
+                // Payments before the first look came before the clients.
                 let name = payment.name.into();
                 self.debts.payments.push(PaymentSeries { name, ended: Vec::new() });
                 self.paid.push(payment.count);
@@ -107,14 +98,19 @@ impl DebtSeries {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_engines::{DebtUnit, Owed, Payment};
+    use bakeoff_engines::{DebtUnit, DeferredWork, Payment};
 
     use super::*;
 
     #[test]
     fn looks_become_series_and_payments_are_told_when_they_end() {
         let debt = |amount, limit, count| Debt {
-            owed: vec![Owed { name: "log", unit: DebtUnit::Bytes, amount, limit: Some(limit) }],
+            owed: vec![DeferredWork {
+                name: "log",
+                unit: DebtUnit::Bytes,
+                amount,
+                limit: Some(limit),
+            }],
             turns: Vec::new(),
             payments: vec![Payment { name: "checkpoint", count }],
         };

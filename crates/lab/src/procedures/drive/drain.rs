@@ -1,5 +1,4 @@
-//! The drain after the clients have stopped, and what a trial's process and its disk tell of it, put
-//! together.
+//! The drain after the clients have stopped. Combines what a trial's process and its disk measured.
 
 use std::time::{Duration, Instant};
 
@@ -8,39 +7,31 @@ use bakeoff_results::measure::{self as measures, Measures, Scope};
 
 use crate::place::disk::DiskObservations;
 
-/// How long a drain on the machine's own disk may take, however short its clients ran.
 const HOST_DRAIN: Duration = Duration::from_secs(120);
 
-/// How long a drain may take.
 #[derive(Default)]
 pub struct DrainTimer {
-    /// When the clients started.
     pub clients: Option<Instant>,
     /// When they had stopped, and how long they had run.
     began: Option<(Instant, Duration)>,
-    /// What was known before it.
     pub early: Option<Box<TrialMeasurements>>,
-    /// How long it had taken when it was cut off.
     pub cut_off: Option<Duration>,
-    /// Whether it has come to its end.
     pub is_over: bool,
 }
 
 impl DrainTimer {
-    /// The clients have stopped; what is known by now.
     pub fn begin(&mut self, early: Option<Box<TrialMeasurements>>) {
         let ran = self.clients.map_or(Duration::ZERO, |clients| clients.elapsed());
         (self.began, self.early) = (Some((Instant::now(), ran)), early);
     }
 
-    /// How long it has taken.
     pub fn elapsed(&self) -> Duration {
         self.began.map_or(Duration::ZERO, |(began, _)| began.elapsed())
     }
 
-    /// Whether it takes longer than the clients have run. Nothing is learnt from more: a debt that
-    /// takes longer to pay than to run up is one that grows. The machine's own disk can't be told to
-    /// be quick, so that there a trial would end without its drain: it is given more time.
+    /// Whether it takes longer than the clients ran. More would tell nothing new: a debt that takes
+    /// longer to pay than to run up only grows. The machine's own disk gets more time, since it
+    /// can't be sped up to finish the drain.
     pub fn is_overdue(&self, is_virtual: bool) -> bool {
         let least = if is_virtual { Duration::ZERO } else { HOST_DRAIN };
         let longest = self.began.map(|(_, ran)| ran.max(least));
@@ -49,9 +40,11 @@ impl DrainTimer {
             && longest.is_some_and(|longest| self.elapsed() > longest)
     }
 
-    /// What was measured, with the memory used. Of a drain that was cut off it is how long it had taken
-    /// until then.
-    pub fn put(&self, mut measured: TrialMeasurements, memory: Measures) -> TrialMeasurements {
+    pub fn complete_measurements(
+        &self,
+        mut measured: TrialMeasurements,
+        memory: Measures,
+    ) -> TrialMeasurements {
         let measures = &mut measured.measures;
         measures.extend(memory);
         if let Some(after) = self.cut_off {
@@ -62,9 +55,8 @@ impl DrainTimer {
     }
 }
 
-/// Puts together what the process measured and what the disk did. A virtual disk knows best what
-/// reached its device, and what was made durable on it.
-pub fn combine(
+/// A virtual disk knows best what reached its device and became durable.
+pub fn combine_measurements(
     mut measured: TrialMeasurements,
     seen: DiskObservations,
     drained: Option<u64>,
@@ -80,9 +72,8 @@ pub fn combine(
     measured
 }
 
-/// Bytes that went to the device for the clients' work, the drain included: of the virtual disk, or of all
-/// groups of processes that work for the target. Neighbours wrote so many beside them. `None` where
-/// somebody did not count.
+/// Bytes to the device for the clients' work, drain included: of the virtual disk, or of all the
+/// target's groups. `neighbours` is what they wrote besides. `None` if something was not counted.
 fn work_written(measures: &Measures, neighbours: u64) -> Option<f64> {
     let of = |scope: &Scope| {
         let written = measures.get(&measures::WRITTEN, scope)?;
@@ -99,10 +90,9 @@ fn work_written(measures: &Measures, neighbours: u64) -> Option<f64> {
     Some(device_bytes(processes as u64, device, neighbours) as f64)
 }
 
-/// Bytes that went to the machine's own disk: the lesser of what the kernel counted for the target's
-/// processes and of what anybody but the neighbours wrote to the whole device. Both can be too high.
-/// The first takes a small write into a large folio of the page cache for all of the folio (ext4
-/// has large folios since Linux 6.16); the second has everybody's writes.
+/// The lesser of what the kernel counted for the target's processes, and what all but the
+/// neighbours wrote to the device. Both can be too high: the first counts a small write into a
+/// large folio as the whole folio (ext4 since Linux 6.16); the second has everybody's writes.
 fn device_bytes(processes: u64, device: Option<u64>, neighbours: u64) -> u64 {
     let others = device.map(|device| device.saturating_sub(neighbours));
     others.map_or(processes, |device| device.min(processes))

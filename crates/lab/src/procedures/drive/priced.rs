@@ -1,5 +1,3 @@
-//! What traced requests cost on the trials' device, beside the neighbours of each.
-
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -7,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bakeoff_devices::neighbour::NeighbourLevel;
-use bakeoff_devices::price::{Depth, Price, PriceTerms, price};
+use bakeoff_devices::price::{Depth, Price, PriceParameters, price_trace};
 use bakeoff_devices::trace::Trace;
 use bakeoff_results::measure::{self, Measures, Scope};
 
@@ -17,54 +15,46 @@ use crate::driving::Drive;
 use crate::procedures::ProcedureContext;
 use crate::spec::DiskSpec;
 
-/// How many requests the log's may be beside: a SATA device's queue has 32 places.
+/// Other requests in the queue besides one of the log: a SATA queue has 32 places.
 const BESIDE: usize = 31;
 
-/// How long a sync is held while several clients work: long beside what an engine computes for a
-/// commit, so that all others' commits wait for the next one, as they do on a slow disk.
+/// How long a sync is held while several clients work: long compared with what an engine computes
+/// for a commit, so that the others' commits share the next sync, as on a slow disk.
 const HOLD: Duration = Duration::from_millis(5);
 
-/// Where a trial's trace is: beside the disk, whose requests it has.
-pub fn file(stage: &ProcedureContext<'_>) -> PathBuf {
+pub fn trace_file(stage: &ProcedureContext<'_>) -> PathBuf {
     stage.work.join("trace")
 }
 
-/// See [`HOLD`].
-pub fn hold(drive: &Drive) -> Duration {
+pub fn sync_hold(drive: &Drive) -> Duration {
     if drive.clients > 1 { HOLD } else { Duration::ZERO }
 }
 
-/// What a trace costs: alone on the device, and beside each of the neighbours of the trials that follow it.
 #[derive(Default)]
 pub struct TracePrices {
-    /// Size of the trace.
     bytes: usize,
     alone: Price,
-    /// One request after the other, and as many at once as the device's queue holds.
+    /// One request after the other, and a full device queue.
     beside: Vec<(NeighbourLevel, Price, Price)>,
 }
 
 impl TracePrices {
-    /// Prices the trace that the trials' process has just ended, which is removed.
-    ///
-    /// # Errors
-    /// It can't be read.
+    /// Prices and removes the trace that the trials' process has just ended.
     pub fn from_trace(stage: &ProcedureContext<'_>, turns: &Turns<'_>) -> Result<Self, TrialError> {
         let trial = turns.trial;
         let DiskSpec::Virtual(spec) = &trial.disk else { return Ok(Self::default()) };
-        let failed = |error| TrialError::place("its trace can't be read", error);
-        let file = file(stage);
+        let failed = |error| TrialError::place_error("its trace can't be read", error);
+        let file = trace_file(stage);
         let bytes = fs::read(&file).map_err(failed)?;
         fs::remove_file(&file).map_err(failed)?;
         let trace = Trace::read(&bytes);
-        let trace = trace.map_err(|error| TrialError::process(error.to_string()))?;
-        let target = stage.registry.target(trial.setup.target);
-        let is_log = |path: &Path| target.is_some_and(|it| it.is_log(&trial.setup.subject, path));
+        let trace = trace.map_err(|error| TrialError::process_error(error.to_string()))?;
+        let is_log = |path: &Path| trial.setup.subject.is_log(path);
         let path = |name: &&[u8]| PathBuf::from(OsStr::from_bytes(name));
         let logs: Vec<bool> = trace.files.iter().map(|name| is_log(&path(name))).collect();
         let priced = |neighbours, depth| {
-            let terms = PriceTerms { neighbours, seed: trial.seed, depth };
-            price(&trace, spec, terms, &|file| logs[file])
+            let terms = PriceParameters { neighbours, seed: trial.seed, depth };
+            price_trace(&trace, spec, terms, &|file| logs[file])
         };
         let alone = priced(NeighbourLevel::None, Depth::One);
         let beside = turns.turns.iter().map(|turn| turn.neighbours).map(|level| {
@@ -76,21 +66,18 @@ impl TracePrices {
         Ok(Self { bytes: bytes.len(), alone, beside })
     }
 
-    /// Adds what one of these trials costs to its measures, if it was priced.
-    pub fn put(&self, turn: &TrialTurn, measures: &mut Measures) {
+    pub fn put_into(&self, turn: &TrialTurn, measures: &mut Measures) {
         let Some((_, beside, most)) =
             self.beside.iter().find(|(level, ..)| *level == turn.neighbours)
         else {
             return;
         };
         measures.set(&measure::TRACE, Scope::Disk, self.bytes as f64);
-        set(measures, self.alone, *beside, *most);
+        set_prices(measures, self.alone, *beside, *most);
     }
 }
 
-/// Adds prices: alone on the device; beside its neighbours one after the other, and as many at once as
-/// its queue holds.
-fn set(measures: &mut Measures, alone: Price, beside: Price, most: Price) {
+fn set_prices(measures: &mut Measures, alone: Price, beside: Price, most: Price) {
     let commits = measures.get(&measure::TRACED_COMMITS, &Scope::Clients);
     let Some(commits) = commits.filter(|commits| *commits > 0.0) else { return };
     let each = |nanos: u64| nanos as f64 / 1e9 / commits;
@@ -119,7 +106,7 @@ mod tests {
         measures.set(&measure::TRACED_COMMITS, Scope::Clients, 200.0);
         let price = |elapsed, put_off| Price { elapsed, log: elapsed - put_off, read: 0, put_off };
         let second = 1_000_000_000;
-        set(
+        set_prices(
             &mut measures,
             price(2 * second, second / 2),
             price(8 * second, 0),
@@ -138,7 +125,7 @@ mod tests {
         );
         let mut none = Measures::default();
         none.set(&measure::TRACED_COMMITS, Scope::Clients, 0.0);
-        set(&mut none, Price::default(), Price::default(), Price::default());
+        set_prices(&mut none, Price::default(), Price::default(), Price::default());
         assert_eq!(none.iter().count(), 1, "work that commits nothing has no price a commit");
     }
 }

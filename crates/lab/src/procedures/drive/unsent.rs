@@ -1,15 +1,15 @@
-//! Rates that bakeoff's own clients can't send: a trial at one says nothing of what serves them.
+//! Finds rates that bakeoff's own clients could not send: such a trial says nothing of the server.
 
 use bakeoff_load::OpenLoopOutcome;
 use bakeoff_stats::backlog::keeps_up;
 
-/// The part of their time in which drivers do not wait from which on they, and not what serves them, are what
-/// did not keep up. Drivers that wait for answers are idle as long as these take.
+/// Drivers that were busy for more than this share of their time are why the rate was not kept.
+/// Drivers that wait for answers are idle meanwhile.
 const BUSY: f64 = 0.9;
 
-/// Why a trial at a rate is no measurement: it did not keep up, and its drivers hardly ever waited; `busy` is the
-/// part of their time in which they did not, 0 to 1. `None` where it is one, or nobody knows.
-pub fn unsent(open: Option<&OpenLoopOutcome>, busy: Option<f64>) -> Option<String> {
+/// Why a trial at a rate is no measurement: it did not keep up, and its drivers hardly ever waited.
+/// `busy` is the share of time, 0 to 1, in which they did not wait.
+pub fn why_unsent(open: Option<&OpenLoopOutcome>, busy: Option<f64>) -> Option<String> {
     let OpenLoopOutcome { per_second, due, not_started, .. } = open?;
     let busy = busy.filter(|busy| *busy >= BUSY)?;
     if keeps_up(*due as f64, *not_started as f64) {
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn a_rate_is_unsent_where_the_clients_fell_behind_and_did_not_wait() {
-        let why = unsent(Some(&open(400)), Some(0.99)).expect("they can't");
+        let why = why_unsent(Some(&open(400)), Some(0.99)).expect("they can't");
         assert!(why.contains("200000 requests a second") && why.contains("400 of 1000"), "{why}");
         for (open, busy, which) in [
             (Some(open(400)), Some(0.6), "they waited: the server is slow"),
@@ -50,7 +50,7 @@ mod tests {
             (Some(open(10)), Some(0.99), "it kept up"),
             (None, Some(0.99), "a closed loop"),
         ] {
-            assert_eq!(unsent(open.as_ref(), busy), None, "{which}");
+            assert_eq!(why_unsent(open.as_ref(), busy), None, "{which}");
         }
     }
 }

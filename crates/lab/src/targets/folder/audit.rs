@@ -1,9 +1,9 @@
-//! What files hold after a power cut, against what their clients claimed.
+//! Audits files after a power cut against what clients claimed.
 //!
-//! What a sync covered is durable when it has returned: a block has to hold it, or a write that may have
-//! been the later one. A write may have been the later one unless it had returned before the covered one
-//! was issued. Nothing else is promised: a write that no sync covered may be there, or not, or in part,
-//! since a device promises no more than whole sectors.
+//! What a sync covered is durable when the sync has returned. A block must hold that write, or one
+//! that may be later: any that had not returned before the covered write was issued. Nothing else
+//! is promised. A write without sync may be there, or not, or in part, since a device promises only
+//! whole sectors.
 
 use std::os::unix::fs::FileExt;
 
@@ -13,16 +13,10 @@ use super::claims::{BlockClaims, BlockWrite};
 use super::content::{DataFileContent, PAGE};
 use super::files::{AlignedBuffers, BlockLocation, DataFiles};
 
-/// Bytes of a sector.
 const SECTOR: usize = 512;
-/// The most findings that are told in words.
 const MOST_EXAMPLES: usize = 5;
 
-/// Holds every block of the files against what was claimed.
-///
-/// # Errors
-/// A file that can't be read.
-pub fn audit(
+pub fn audit_files(
     files: &DataFiles,
     content: &DataFileContent,
     account: &BlockClaims,
@@ -30,19 +24,17 @@ pub fn audit(
     let mut buffer = AlignedBuffers::new(1, files.block);
     let (mut findings, mut scratch) = (AuditFindings::default(), [0; PAGE]);
     for block in 0..files.blocks() {
-        let (spot, bytes) = (files.spot(block), buffer.block(0));
+        let (spot, bytes) = (files.locate_block(block), buffer.block(0));
         files.files[spot.file].read_exact_at(bytes, spot.offset)?;
         let may = May::from_writes(account.writes(block));
-        let held = held(content, bytes, spot.page, &may, &mut scratch);
-        note(&mut findings, held, spot, &may);
+        let held = block_contents(content, bytes, spot.page, &may, &mut scratch);
+        note_faults(&mut findings, held, spot, &may);
     }
     Ok(findings)
 }
 
-/// Which writes of a block may show.
 struct May<'a> {
     writes: &'a [BlockWrite],
-    /// When the last of those that are durable was issued.
     newest_ns: Option<u64>,
 }
 
@@ -52,7 +44,7 @@ impl<'a> May<'a> {
         Self { writes, newest_ns: durable.map(|write| write.issued_ns).max() }
     }
 
-    /// Whether a part of the block may hold this write; `None` is what it held before all of them.
+    /// `None` is the content before all writes.
     fn show(&self, write: Option<&BlockWrite>) -> bool {
         let Some(newest_ns) = self.newest_ns else { return true };
         write.is_some_and(|write| {
@@ -60,21 +52,19 @@ impl<'a> May<'a> {
         })
     }
 
-    /// When a sync of one that is gone had returned, if all that may show are gone.
+    /// When a sync of a lost write had returned, if no write that may show is left.
     fn durable_ns(&self) -> Option<u64> {
         let newest = self.writes.iter().filter(|write| self.show(Some(write)));
         newest.filter_map(|write| write.durable_ns).min()
     }
 }
 
-/// What a block, or a part of it, holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct BlockContents {
-    /// Something that may show.
+    /// Holds a write that may show.
     right: bool,
-    /// An earlier write than one that was durable.
+    /// Holds a write older than a durable one.
     earlier: bool,
-    /// What nobody had written there.
     foreign: bool,
 }
 
@@ -91,8 +81,7 @@ impl BlockContents {
     }
 }
 
-/// What a block holds whose first page is of this number.
-fn held(
+fn block_contents(
     content: &DataFileContent,
     bytes: &[u8],
     first: u64,
@@ -101,21 +90,20 @@ fn held(
 ) -> BlockContents {
     let mut held = BlockContents::default();
     for (bytes, page) in bytes.chunks_exact(PAGE).zip(first..) {
-        let whole = content.writing(bytes, page).ok();
+        let whole = content.find_writing(bytes, page).ok();
         let found = whole.map(|number| may.writes.iter().find(|write| write.writing == number));
         match (whole, found) {
             (Some(0), _) => held.add(BlockContents::from_write(may, None)),
             (Some(_), Some(Some(write))) => held.add(BlockContents::from_write(may, Some(write))),
-            // It had not been issued.
+            // The write had not been issued.
             (Some(_), _) => held.foreign = true,
-            (None, _) => held.add(sectors(content, bytes, page, may, scratch)),
+            (None, _) => held.add(sector_contents(content, bytes, page, may, scratch)),
         }
     }
     held
 }
 
-/// What a page holds that is not of one write.
-fn sectors(
+fn sector_contents(
     content: &DataFileContent,
     bytes: &[u8],
     page: u64,
@@ -140,8 +128,12 @@ fn sectors(
     })
 }
 
-/// Notes what is wrong with a block, if anything is.
-fn note(findings: &mut AuditFindings, held: BlockContents, spot: BlockLocation, may: &May<'_>) {
+fn note_faults(
+    findings: &mut AuditFindings,
+    held: BlockContents,
+    spot: BlockLocation,
+    may: &May<'_>,
+) {
     let what = match held {
         BlockContents { foreign: true, .. } => {
             findings.phantom += 1;
@@ -195,8 +187,8 @@ mod tests {
     /// Lost, torn, phantom, and when the oldest loss was durable.
     fn found(block: &[u8], writes: &[BlockWrite]) -> (u64, u64, u64, Option<u64>) {
         let (may, mut findings) = (May::from_writes(writes), AuditFindings::default());
-        let held = held(&content(), block, FIRST, &may, &mut [0; PAGE]);
-        note(&mut findings, held, BlockLocation::default(), &may);
+        let held = block_contents(&content(), block, FIRST, &may, &mut [0; PAGE]);
+        note_faults(&mut findings, held, BlockLocation::default(), &may);
         let AuditFindings { lost, torn, phantom, oldest_lost_at_ns, .. } = findings;
         assert_eq!(findings.examples.len() as u64, lost + torn + phantom);
         (lost, torn, phantom, oldest_lost_at_ns)

@@ -1,5 +1,3 @@
-//! The factors that files declare: how their levels are written, and what they mean.
-
 use std::fmt;
 
 use bakeoff_devices::size::size_of;
@@ -8,110 +6,92 @@ use serde::{Deserialize, Serialize};
 
 use super::content::PAGE;
 
-/// The deepest queue of a client.
 const DEEPEST: usize = 1024;
-/// The largest request, in bytes.
+/// In bytes.
 const LARGEST_BLOCK: u64 = 16 << 20;
-/// The smallest and the largest files, in bytes, all together.
+/// In bytes, all files together.
 const SIZES: std::ops::RangeInclusive<u64> = 1 << 20..=64 << 40;
-/// The most files.
 const MOST_FILES: usize = 1024;
-/// The most writes or requests between two syncs.
 const RAREST_SYNC: u32 = 1_000_000;
 
-/// What clients ask for, and where.
 pub static PATTERN: Declared = Declared {
     name: "pattern",
     summary: "what clients ask for, and where",
     syntax: "randread, randwrite, randrw:70 (70 % reads), seqread, seqwrite, seqrw:70",
     default: "randread",
-    canonical: |text| match Pattern::parse(text) {
-        Some(pattern) => Ok(pattern.to_string()),
-        None => Err(not_a(&PATTERN, text, "a pattern")),
-    },
+    canonical: &|text| canonical(Pattern::parse(text), &PATTERN, text, "a pattern"),
 };
 
-/// How much a request reads or writes.
 pub static BLOCK: Declared = Declared {
     name: "block",
     summary: "bytes that each request reads or writes",
     syntax: "4K to 16M, a multiple of 4K",
     default: "4K",
-    canonical: |text| match block_bytes(text) {
-        Some(bytes) => Ok(in_units(bytes as u64)),
-        None => Err(not_a(&BLOCK, text, "a size of a block")),
+    canonical: &|text| {
+        let bytes = block_bytes(text).map(|bytes| in_units(bytes as u64));
+        canonical(bytes, &BLOCK, text, "a size of a block")
     },
 };
 
-/// How large the files are.
 pub static SIZE: Declared = Declared {
     name: "size",
     summary: "bytes of the files, all together",
     syntax: "1M to 64T",
     default: "64M",
-    canonical: |text| match size_bytes(text) {
-        Some(bytes) => Ok(in_units(bytes)),
-        None => Err(not_a(&SIZE, text, "a size of files")),
-    },
+    canonical: &|text| canonical(size_bytes(text).map(in_units), &SIZE, text, "a size of files"),
 };
 
-/// How many there are.
 pub static FILES: Declared = Declared {
     name: "files",
     summary: "files that the bytes are spread over",
     syntax: "1 to 1024",
     default: "1",
-    canonical: |text| within(&FILES, text, "a number of files", 1..=MOST_FILES),
+    canonical: &|text| {
+        let number = text.parse().ok().filter(|number| (1..=MOST_FILES).contains(number));
+        canonical(number, &FILES, text, "a number of files")
+    },
 };
 
-/// When writes are made durable.
 pub static SYNC: Declared = Declared {
     name: "sync",
     summary: "when writes are made durable",
     syntax: "never; fdatasync:N or fsync:N, what a client wrote after N writes of it; dsync, each write by \
              O_DSYNC; all:N, every file after N requests of all clients",
     default: "never",
-    canonical: |text| match SyncRule::parse(text) {
-        Some(rule) => Ok(rule.to_string()),
-        None => Err(not_a(&SYNC, text, "a rule for syncs")),
-    },
+    canonical: &|text| canonical(SyncRule::parse(text), &SYNC, text, "a rule for syncs"),
 };
 
-/// Whether the page cache is between clients and disk.
 pub static ACCESS: Declared = Declared {
     name: "access",
     summary: "whether requests go through the page cache",
     syntax: "direct (O_DIRECT, around it), buffered",
     default: DIRECT,
-    canonical: |text| word(&ACCESS, text, &[DIRECT, "buffered"]),
+    canonical: &|text| parse_word(&ACCESS, text, &[DIRECT, "buffered"]),
 };
 
-/// Which blocks random requests are for.
 pub static OFFSETS: Declared = Declared {
     name: "offsets",
     summary: "which blocks random requests are for",
     syntax: "uniform (each is as likely), once (each once, then all again in another order)",
     default: "uniform",
-    canonical: |text| word(&OFFSETS, text, &["uniform", ONCE]),
+    canonical: &|text| parse_word(&OFFSETS, text, &["uniform", ONCE]),
 };
 
-/// What the files hold.
 pub static DATA: Declared = Declared {
     name: "data",
     summary: "what the files hold and what is written",
     syntax: "random (nothing can compress it, and it is verified), zeros; the file system's is part of a disk: \
              ssd-sata/data=journal",
     default: "random",
-    canonical: |text| word(&DATA, text, &["random", ZEROS]),
+    canonical: &|text| parse_word(&DATA, text, &["random", ZEROS]),
 };
 
-/// How many requests a client has in flight.
 pub static DEPTH: Declared = Declared {
     name: "depth",
     summary: "requests that each client has in flight at once",
     syntax: "1 to 1024; above 1 by io_uring",
     default: "1",
-    canonical: |text| match text.parse::<usize>() {
+    canonical: &|text| match text.parse::<usize>() {
         Ok(depth @ 1..=DEEPEST) => Ok(depth.to_string()),
         Ok(_) => {
             Err(format!("a client can't have {text} requests in flight\nvalid: 1 to {DEEPEST}"))
@@ -120,21 +100,18 @@ pub static DEPTH: Declared = Declared {
     },
 };
 
-/// Which calls requests are made by.
 pub static CALLS: Declared = Declared {
     name: "calls",
     summary: "the calls that requests are made by",
     syntax: "auto (plain at depth 1, else io_uring), plain (pread, pwrite), io_uring",
     default: "auto",
-    canonical: |text| word(&CALLS, text, &["auto", PLAIN, IO_URING]),
+    canonical: &|text| parse_word(&CALLS, text, &["auto", PLAIN, IO_URING]),
 };
 
-/// All of them, as they are listed.
 pub static ALL: [&Declared; 10] =
     [&PATTERN, &BLOCK, &SIZE, &FILES, &SYNC, &ACCESS, &OFFSETS, &DATA, &DEPTH, &CALLS];
 
-/// The levels that power cuts have in the place of those at which nothing is written, nothing is synced, or
-/// nothing can be verified.
+/// Substitutes in power cuts for levels that write nothing, sync nothing, or can't be verified.
 pub fn in_cuts() -> Vec<LevelSubstitute> {
     let of =
         |declared, level, cut| LevelSubstitute { factor: Factor::Declared(declared), level, cut };
@@ -146,7 +123,6 @@ pub fn in_cuts() -> Vec<LevelSubstitute> {
     ]
 }
 
-/// Levels that something is done for.
 pub const DIRECT: &str = "direct";
 pub const ONCE: &str = "once";
 pub const ZEROS: &str = "zeros";
@@ -157,62 +133,56 @@ fn not_a(factor: &Declared, text: &str, what: &str) -> String {
     format!("`{text}` is not {what}\nvalid: {}", factor.syntax)
 }
 
-fn word(factor: &Declared, text: &str, valid: &[&str]) -> Result<String, String> {
+fn parse_word(factor: &Declared, text: &str, valid: &[&str]) -> Result<String, String> {
     match valid.contains(&text) {
         true => Ok(text.to_owned()),
         false => Err(not_a(factor, text, &format!("a level of `{}`", factor.name))),
     }
 }
 
-fn within(
+fn canonical(
+    parsed: Option<impl ToString>,
     factor: &Declared,
     text: &str,
     what: &str,
-    valid: std::ops::RangeInclusive<usize>,
 ) -> Result<String, String> {
-    let number = text.parse::<usize>().ok().filter(|number| valid.contains(number));
-    number.map(|number| number.to_string()).ok_or_else(|| not_a(factor, text, what))
+    parsed.map(|level| level.to_string()).ok_or_else(|| not_a(factor, text, what))
 }
 
-/// Bytes as they are written, in the largest unit that leaves no rest.
+fn split(text: &str) -> (&str, Option<&str>) {
+    text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)))
+}
+
 fn in_units(bytes: u64) -> String {
     let units = [('T', 40), ('G', 30), ('M', 20), ('K', 10)];
     let whole = units.iter().find(|(_, shift)| bytes.is_multiple_of(1 << shift));
     whole.map_or_else(|| bytes.to_string(), |(unit, shift)| format!("{}{unit}", bytes >> shift))
 }
 
-/// The bytes of a level of [`BLOCK`].
 pub fn block_bytes(text: &str) -> Option<usize> {
     let bytes = size_of(&text.to_ascii_uppercase())?;
     let valid = bytes.is_multiple_of(PAGE as u64) && (PAGE as u64..=LARGEST_BLOCK).contains(&bytes);
     valid.then_some(bytes as usize)
 }
 
-/// The bytes of a level of [`SIZE`].
 pub fn size_bytes(text: &str) -> Option<u64> {
     let bytes = size_of(&text.to_ascii_uppercase())?;
     (bytes.is_multiple_of(PAGE as u64) && SIZES.contains(&bytes)).then_some(bytes)
 }
 
-/// So many rounds of syncs a window of buffered writes has to hold.
+/// A window of buffered writes must hold this many rounds of syncs.
 const SYNC_ROUNDS: u64 = 5;
 
-/// A level of [`PATTERN`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pattern {
-    /// Whether each client goes from one block to the next.
     pub in_order: bool,
-    /// Percent of the requests that read.
+    /// Percent.
     pub reads: u8,
 }
 
 impl Pattern {
-    /// Reads it.
     pub fn parse(text: &str) -> Option<Self> {
-        let (name, share) = match text.split_once(':') {
-            Some((name, share)) => (name, Some(share)),
-            None => (text, None),
-        };
+        let (name, share) = split(text);
         let of = |start: &str| name.strip_prefix(start).map(|what| (start == "seq", what));
         let (in_order, what) = of("rand").or_else(|| of("seq"))?;
         let reads = match (what, share) {
@@ -237,30 +207,21 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// A level of [`SYNC`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SyncRule {
     /// Nothing is synced before the drain.
     Never,
     /// Each write is durable when it returns.
     Dsync,
-    /// A client syncs what it wrote after so many writes.
-    After {
-        /// How many.
-        writes: u32,
-        /// Whether by fdatasync.
-        data_only: bool,
-    },
-    /// All files are synced after so many requests of all clients, once something was written.
-    All {
-        /// How many.
-        requests: u32,
-    },
+    /// A client syncs after its own writes.
+    After { writes: u32, data_only: bool },
+    /// All files are synced after this many requests of all clients, if something was written.
+    All { requests: u32 },
 }
 
 impl SyncRule {
-    /// How many reads and how many writes come to five rounds of syncs, whichever are fewer. Between two
-    /// rounds buffered writes go to memory, so that a window of fewer tells more of memory than of a disk.
+    /// Operations of the rarer kind in five rounds of syncs. Between two rounds buffered writes go
+    /// to memory, so a shorter window measures memory rather than the disk.
     pub fn least_of_each_kind(self, pattern: Pattern, clients: usize) -> u64 {
         let (reads, writes) = (u64::from(pattern.reads), u64::from(100 - pattern.reads));
         if writes == 0 {
@@ -276,12 +237,8 @@ impl SyncRule {
         }
     }
 
-    /// Reads it.
     pub fn parse(text: &str) -> Option<Self> {
-        let (name, number) = match text.split_once(':') {
-            Some((name, number)) => (name, Some(number)),
-            None => (text, None),
-        };
+        let (name, number) = split(text);
         let number = match number {
             Some(number) => {
                 Some(number.parse::<u32>().ok().filter(|n| (1..=RAREST_SYNC).contains(n))?)
@@ -318,79 +275,69 @@ mod tests {
 
     #[test]
     fn a_window_of_buffered_writes_holds_five_rounds_of_syncs() {
-        let pattern = |text| Pattern::parse(text).unwrap();
-        let rule = |text| SyncRule::parse(text).unwrap();
-        let least = |sync, shape, clients| rule(sync).least_of_each_kind(pattern(shape), clients);
-        assert_eq!(least("all:100", "randwrite", 16), 500);
-        // 500 requests, of which 200 write.
-        assert_eq!(least("all:100", "randrw:60", 16), 200);
-        // Each of 4 clients syncs after 32 writes of its own.
-        assert_eq!(least("fdatasync:32", "randwrite", 4), 640);
-        assert_eq!(least("fdatasync:1", "randwrite", 4), 0, "no write stays in memory");
-        assert_eq!(least("all:100", "randread", 16), 0);
-        assert_eq!(least("never", "randwrite", 16), 0);
-    }
-
-    /// The canonical forms of levels; an empty one where a level is refused.
-    fn canonical(factor: &Declared, texts: &[(&str, &str)]) {
-        for (text, expected) in texts {
-            let read = (factor.canonical)(text).unwrap_or_default();
-            assert_eq!(read, *expected, "{}={text}", factor.name);
+        for (sync, shape, clients, least) in [
+            ("all:100", "randwrite", 16, 500),
+            // 500 requests, of which 200 write.
+            ("all:100", "randrw:60", 16, 200),
+            // Each of 4 clients syncs after 32 writes of its own.
+            ("fdatasync:32", "randwrite", 4, 640),
+            // No write stays in memory.
+            ("fdatasync:1", "randwrite", 4, 0),
+            ("all:100", "randread", 16, 0),
+            ("never", "randwrite", 16, 0),
+        ] {
+            let (rule, pattern) = (SyncRule::parse(sync).unwrap(), Pattern::parse(shape).unwrap());
+            assert_eq!(rule.least_of_each_kind(pattern, clients), least, "{sync} {shape}");
         }
-    }
-
-    #[test]
-    fn levels_are_written_in_one_way_and_bounded() {
-        canonical(&BLOCK, &[("16k", "16K"), ("1024K", "1M"), ("4096", "4K"), ("16M", "16M")]);
-        for wrong in
-            ["", "K", "4", "16KK", "3K", "6K", "17M", "0K", "4KB", "99999999999999999999K", "é"]
-        {
-            canonical(&BLOCK, &[(wrong, "")]);
-        }
-        canonical(&SIZE, &[("16384M", "16G"), ("1m", "1M"), ("4K", ""), ("1.5G", ""), ("65T", "")]);
-        canonical(&FILES, &[("1", "1"), ("0128", "128"), ("0", ""), ("1025", ""), ("-1", "")]);
-        canonical(&DEPTH, &[("1", "1"), ("0", ""), ("1025", ""), ("x", "")]);
-        canonical(&ACCESS, &[("direct", "direct"), ("buffered", "buffered"), ("mmap", "")]);
-    }
-
-    #[test]
-    fn patterns_have_the_names_that_fio_has_and_a_share_of_reads() {
-        canonical(
-            &PATTERN,
-            &[
-                ("randread", "randread"),
-                ("randwrite", "randwrite"),
-                ("randrw", "randrw:50"),
-                ("randrw:070", "randrw:70"),
-                ("seqrw:1", "seqrw:1"),
-                ("seqwrite", "seqwrite"),
-                ("read", ""),
-                ("randread:70", ""),
-                ("randrw:0", ""),
-                ("randrw:100", ""),
-                ("randrw:", ""),
-                ("rand", ""),
-            ],
-        );
         assert_eq!(Pattern::parse("seqrw:30"), Some(Pattern { in_order: true, reads: 30 }));
     }
 
     #[test]
-    fn a_rule_for_syncs_says_how_often_and_by_which_call() {
-        canonical(
-            &SYNC,
-            &[
-                ("never", "never"),
-                ("fdatasync", "fdatasync:1"),
-                ("fsync:016", "fsync:16"),
-                ("dsync", "dsync"),
-                ("all:100", "all:100"),
-                ("all", ""),
-                ("fsync:0", ""),
-                ("never:1", ""),
-                ("fsync:-1", ""),
-                ("fsync:1000001", ""),
-            ],
-        );
+    fn levels_are_written_in_one_way_and_bounded() {
+        // Pairs of what is written and its canonical form, and what is refused.
+        for (factor, forms, refused) in [
+            (
+                &BLOCK,
+                "16k 16K 1024K 1M 4096 4K 16M 16M",
+                &[
+                    "",
+                    "K",
+                    "4",
+                    "16KK",
+                    "3K",
+                    "6K",
+                    "17M",
+                    "0K",
+                    "4KB",
+                    "99999999999999999999K",
+                    "é",
+                ][..],
+            ),
+            (&SIZE, "16384M 16G 1m 1M", &["4K", "1.5G", "65T"]),
+            (&FILES, "1 1 0128 128", &["0", "1025", "-1"]),
+            (&DEPTH, "1 1", &["0", "1025", "x"]),
+            (&ACCESS, "direct direct buffered buffered", &["mmap"]),
+            // The names that fio has, and a share of reads.
+            (
+                &PATTERN,
+                "randread randread randwrite randwrite randrw randrw:50 randrw:070 randrw:70 \
+                 seqrw:1 seqrw:1 seqwrite seqwrite",
+                &["read", "randread:70", "randrw:0", "randrw:100", "randrw:", "rand"],
+            ),
+            // How often, and by which call.
+            (
+                &SYNC,
+                "never never fdatasync fdatasync:1 fsync:016 fsync:16 dsync dsync all:100 all:100",
+                &["all", "fsync:0", "never:1", "fsync:-1", "fsync:1000001"],
+            ),
+        ] {
+            let words: Vec<&str> = forms.split(' ').collect();
+            for pair in words.chunks(2) {
+                assert_eq!((factor.canonical)(pair[0]).as_deref(), Ok(pair[1]), "{}", factor.name);
+            }
+            for text in refused {
+                assert!((factor.canonical)(text).is_err(), "{}={text}", factor.name);
+            }
+        }
     }
 }

@@ -1,22 +1,19 @@
-//! What an experiment on files asks, by its levels.
-
-use bakeoff_experiment::{Experiment, Factor, base};
+use bakeoff_experiment::{Experiment, Factor, without_alias};
 
 use super::levels::{self, Pattern};
 
-/// The question of an experiment that has none of its own.
 pub fn phrase_question(experiment: &Experiment) -> String {
     if experiment.repetitions == 0 {
         return "What does a disk keep of what was synced, when its power is cut?".into();
     }
-    let patterns = experiment.levels(Factor::Declared(&levels::PATTERN));
-    let patterns = patterns.iter().filter_map(|level| Pattern::parse(base(level)));
-    let requests = requests(&patterns.collect::<Vec<_>>());
+    let patterns = experiment.run_levels(Factor::Declared(&levels::PATTERN));
+    let patterns = patterns.iter().filter_map(|level| Pattern::parse(without_alias(level)));
+    let requests = describe_patterns(&patterns.collect::<Vec<_>>());
     format!("How many {requests} a second does a disk serve{}?", at_once(experiment))
 }
 
-/// "random reads and writes", "sequential writes".
-fn requests(patterns: &[Pattern]) -> String {
+/// Example: "random reads and writes", "sequential writes".
+fn describe_patterns(patterns: &[Pattern]) -> String {
     let has = |is: &dyn Fn(&Pattern) -> bool| patterns.iter().any(is);
     let orders: Vec<&str> =
         [(has(&|it| !it.in_order), "random"), (has(&|it| it.in_order), "sequential")]
@@ -37,15 +34,16 @@ fn requests(patterns: &[Pattern]) -> String {
     format!("{} {kinds}", orders.join(" and "))
 }
 
-/// How many requests are in flight at once, where it is known: at a rate there are as many as it takes.
+/// The requests in flight, if known: a rate takes as many as it needs.
 fn at_once(experiment: &Experiment) -> String {
-    let levels = |factor| experiment.levels(factor);
-    if levels(Factor::RATE).iter().any(|level| base(level) != CLOSED) {
+    let levels = |factor| experiment.run_levels(factor);
+    if levels(Factor::RATE).iter().any(|level| without_alias(level) != CLOSED) {
         return String::new();
     }
     let ends = |factor| -> Option<(usize, usize)> {
         let levels = levels(factor);
-        let numbers = || levels.iter().filter_map(|level| base(level).parse::<usize>().ok());
+        let numbers =
+            || levels.iter().filter_map(|level| without_alias(level).parse::<usize>().ok());
         Some((numbers().min()?, numbers().max()?))
     };
     let depths = ends(Factor::Declared(&levels::DEPTH));
@@ -58,53 +56,4 @@ fn at_once(experiment: &Experiment) -> String {
     }
 }
 
-/// The level of `rate` at which each client waits for its requests.
 const CLOSED: &str = "closed";
-
-#[cfg(test)]
-mod tests {
-    use bakeoff_experiment::FlagOverrides;
-
-    use super::*;
-    use crate::Registry;
-
-    /// What an experiment with these lines asks.
-    fn asked(lines: &str) -> String {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("it.toml");
-        std::fs::write(&file, format!("workload = 'fileio'\ndisk = 'host'\n{lines}\n")).unwrap();
-        let registry = Registry::standard();
-        let file = file.to_string_lossy();
-        let experiment =
-            Experiment::load(&file, &FlagOverrides::default(), &registry.vocabulary()).unwrap();
-        registry.title(&experiment)
-    }
-
-    #[test]
-    fn an_experiment_asks_for_the_requests_that_its_levels_make() {
-        for (lines, question) in [
-            ("", "How many random reads a second does a disk serve, one after the other?"),
-            (
-                "pattern = ['randwrite', 'randread']\ndepth = [1, 16]",
-                "How many random reads and writes a second does a disk serve, one after the other and up to 16 \
-                 at once?",
-            ),
-            (
-                "pattern = 'seqrw:70'\nclients = [2, 4]\ndepth = 8",
-                "How many sequential mixed reads and writes a second does a disk serve, 16 to 32 at once?",
-            ),
-            (
-                "pattern = ['randread', 'seqwrite', 'randrw']\nclients = 4",
-                "How many random and sequential reads, writes and mixed requests a second does a disk serve, 4 at \
-                 once?",
-            ),
-            (
-                "pattern = 'seqwrite'\nrate = '100/s'",
-                "How many sequential writes a second does a disk serve?",
-            ),
-            ("title = 'Which one?'\npattern = 'seqwrite'", "Which one?"),
-        ] {
-            assert_eq!(asked(lines), question, "{lines}");
-        }
-    }
-}

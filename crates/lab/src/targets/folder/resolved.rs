@@ -1,5 +1,3 @@
-//! What the target makes of a trial's levels, and which of them don't go together.
-
 use bakeoff_experiment::{Cell, Declared, EngineState, Factor};
 use serde::{Deserialize, Serialize};
 
@@ -12,43 +10,31 @@ use super::levels::{
 use super::ring;
 use crate::place::device::RawDevice;
 use crate::refusal::Refusal;
-use crate::targets::Unsynced;
+use crate::targets::UnsyncedData;
 
-/// All requests in flight together have so many bytes at most.
+/// Bytes of all requests in flight together.
 const MOST_BUFFERS: u64 = 1 << 30;
 
-/// A trial's levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResolvedFolder {
-    /// The files.
     pub shape: FileSetShape,
-    /// Bytes of a request.
     pub block: usize,
-    /// Requests that a client has in flight.
     pub depth: usize,
-    /// Whether they are made by io_uring.
+    /// Whether requests use io_uring.
     pub ring: bool,
-    /// What clients ask for.
     pub pattern: Pattern,
-    /// Whether random requests are for each block once.
     pub once: bool,
-    /// When writes are synced.
     pub rule: SyncRule,
-    /// Whether the page cache is left out.
     pub direct: bool,
 }
 
 impl ResolvedFolder {
-    /// Of a cell's levels; `seed` seeds what the files hold.
-    ///
-    /// # Errors
-    /// Levels that don't go together, or that can't be had on this machine.
     pub fn from_cell(cell: &Cell, seed: u64) -> Result<Self, Refusal> {
         let level = |factor: &'static Declared| cell.base(Factor::Declared(factor));
         let checked = "a checked level";
         let depth: usize = level(&DEPTH).parse().expect(checked);
         let resolved = Self {
-            shape: shape(level(&SIZE), level(&FILES), level(&DATA), seed),
+            shape: file_shape(level(&SIZE), level(&FILES), level(&DATA), seed),
             block: levels::block_bytes(level(&BLOCK)).expect(checked),
             depth,
             ring: depth > 1 || level(&CALLS) == IO_URING,
@@ -61,7 +47,6 @@ impl ResolvedFolder {
         Ok(resolved)
     }
 
-    /// Refuses levels that don't go together.
     fn go_together(&self, cell: &Cell) -> Result<(), Refusal> {
         let refuse = |factors: &[&'static Declared], why: String| {
             let factors: Vec<Factor> = factors.iter().copied().map(Factor::Declared).collect();
@@ -76,7 +61,7 @@ impl ResolvedFolder {
             return refuse(&[&DEPTH, &CALLS], why.into());
         }
         if self.ring
-            && let Err(error) = ring::probe()
+            && let Err(error) = ring::try_ring()
         {
             return refuse(&[&DEPTH, &CALLS], no_ring(&error));
         }
@@ -95,7 +80,6 @@ impl ResolvedFolder {
         self.room_for_buffers(cell)
     }
 
-    /// Refuses what would take all memory.
     fn room_for_buffers(&self, cell: &Cell) -> Result<(), Refusal> {
         let requests = cell.clients() as u64 * self.depth as u64;
         let bytes = requests.saturating_mul(self.block as u64);
@@ -112,12 +96,8 @@ impl ResolvedFolder {
         Err(Refusal::from_cell(cell, &factors, why))
     }
 
-    /// Whether a raw device can be in the place of the file.
-    ///
-    /// # Errors
-    /// What keeps it from that, with what to change.
-    pub fn fits(&self, device: &RawDevice) -> Result<(), String> {
-        let (bytes, sector) = (self.shape.bytes(), device.sector as usize);
+    pub fn check_device(&self, device: &RawDevice) -> Result<(), String> {
+        let (bytes, sector) = (self.shape.total_bytes(), device.sector as usize);
         if self.shape.files != 1 {
             return Err("it is in the place of one file: take `files` 1".into());
         }
@@ -139,9 +119,9 @@ impl ResolvedFolder {
         Ok(())
     }
 
-    /// What so many clients leave in the page cache when they stop, on average: half of what they write between
-    /// two syncs, or all of the files. `None` where the page cache keeps nothing for them.
-    pub fn unsynced(&self, clients: usize) -> Option<Unsynced> {
+    /// Half of the bytes that clients write between two syncs, or all files. `None` if the page
+    /// cache keeps nothing for them.
+    pub fn unsynced_writes(&self, clients: usize) -> Option<UnsyncedData> {
         if self.direct || self.pattern.reads == 100 {
             return None;
         }
@@ -156,19 +136,17 @@ impl ResolvedFolder {
                 u64::from(requests).saturating_sub(1) * writes / 200
             }
         };
-        let bytes = writes.saturating_mul(self.block as u64).min(self.shape.bytes());
-        Some(Unsynced { bytes, files: self.shape.files as u64 })
+        let bytes = writes.saturating_mul(self.block as u64).min(self.shape.total_bytes());
+        Some(UnsyncedData { bytes, files: self.shape.files as u64 })
     }
 
-    /// How the files are opened.
-    pub fn access(&self) -> FileOpenMode {
+    pub fn open_mode(&self) -> FileOpenMode {
         let writes = self.pattern.reads < 100;
         FileOpenMode { direct: self.direct, writes, dsync: writes && self.rule == SyncRule::Dsync }
     }
 }
 
-/// The files of these levels.
-fn shape(size: &str, files: &str, data: &str, seed: u64) -> FileSetShape {
+fn file_shape(size: &str, files: &str, data: &str, seed: u64) -> FileSetShape {
     let bytes = levels::size_bytes(size).expect("a checked level");
     let files: usize = files.parse().expect("a checked level");
     let each = bytes / files as u64;
@@ -176,7 +154,6 @@ fn shape(size: &str, files: &str, data: &str, seed: u64) -> FileSetShape {
     FileSetShape { each, files, zeros: data == levels::ZEROS, seed }
 }
 
-/// Why io_uring can't be had.
 pub fn no_ring(error: &std::io::Error) -> String {
     format!(
         "it takes io_uring, and this kernel does not give it ({error}): allow it (sysctl \
@@ -190,9 +167,9 @@ mod tests {
 
     #[test]
     fn files_share_the_size_in_whole_pages() {
-        let shape = shape("1M", "3", "random", 1);
+        let shape = file_shape("1M", "3", "random", 1);
         assert_eq!((shape.each, shape.files), (349_525 / 4096 * 4096, 3));
-        assert_eq!(shape.bytes(), 3 * 85 * 4096);
+        assert_eq!(shape.total_bytes(), 3 * 85 * 4096);
     }
 
     #[test]

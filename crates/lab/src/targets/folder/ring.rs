@@ -1,7 +1,7 @@
-//! Many requests in flight on one thread, by io_uring: no client that blocks can do that.
+//! Many requests in flight on one thread, by io_uring: a client that blocks can't do that.
 //!
-//! The kernel knows the files, and where it lets us the memory, from the start: it looks up no file and pins
-//! no page for a request. What has ended is taken without a call where it is there already.
+//! The kernel knows the files, and if allowed the memory, from the start: no request looks up a
+//! file or pins a page. Results that are already there are taken without a system call.
 
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -9,35 +9,30 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use bakeoff_load::{
     ClockNanos, Driver, DriverClock, EndedOperation, NextAction, OperationOutcome, OperationSink,
-    Pacer, Starts, WorkDone,
+    Pacer, Starts, WorkAmount,
 };
 use io_uring::{IoUring, cqueue, opcode, squeue, types};
 
-use super::claims::Syncing;
+use super::claims::PendingSync;
 use super::files::AlignedBuffers;
 use super::requests::{BlockRequest, Requests};
 
-/// So many requests that have ended are taken, and as many sent in their place, before the next are: a disk that
-/// waits until all of them were looked at has nothing to do meanwhile.
+/// Ended requests that are replaced before the next ones are taken: a disk would be idle until all
+/// were looked at.
 const TURN: usize = 4;
-/// With less time than this until a start, the ring is looked at again and again instead of waited
-/// for: a thread that sleeps wakes some tens of microseconds late.
+/// Below this time to a start, poll the ring instead of sleeping: a thread wakes some tens of
+/// microseconds late. In nanoseconds.
 const SPIN: ClockNanos = 120_000;
 
-/// Whether this kernel gives rings.
-///
-/// # Errors
-/// What it says instead.
-pub fn probe() -> io::Result<()> {
-    // Waiting with a time limit; without it an open loop can't start in time.
+pub fn try_ring() -> io::Result<()> {
+    // Waiting with a time limit: without it an open loop can't start in time.
     match IoUring::new(2)?.params().is_feature_ext_arg() {
         true => Ok(()),
         false => Err(io::Error::from(io::ErrorKind::Unsupported)),
     }
 }
 
-/// A ring of so many entries. A kernel that can (Linux 6.1) finishes requests when the ring is entered, and
-/// does not interrupt its thread for each.
+/// From Linux 6.1 on, requests finish when the ring is entered, without an interrupt each.
 fn ring_of(entries: u32) -> io::Result<IoUring> {
     let mut quiet = IoUring::<squeue::Entry, cqueue::Entry>::builder();
     quiet.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag();
@@ -47,39 +42,29 @@ fn ring_of(entries: u32) -> io::Result<IoUring> {
     }
 }
 
-/// A client with as many requests in flight as it has slots.
 pub struct Ring<'a> {
-    // The ring goes before its buffers: the kernel may still write to them until it is closed.
+    // Dropped before its buffers: the kernel may write to them until it is closed.
     ring: IoUring,
     requests: Requests<'a>,
     buffers: AlignedBuffers,
-    /// Whether the kernel knows the buffers.
     registered: bool,
     slots: Vec<RingSlot>,
-    /// The files that the request in each slot has still to sync.
+    /// The files that must still be synced for each slot's request.
     due: Vec<Vec<usize>>,
     in_flight: usize,
-    /// How many of the requests that had ended at the last look at the clock are still to be taken, and when
-    /// that was.
+    /// Ended requests not yet taken, and when they were seen.
     seen: (usize, ClockNanos),
 }
 
-/// What is in flight in a slot.
 #[derive(Clone, Copy, Default)]
 struct RingSlot {
     request: BlockRequest,
-    /// When the request was to start, and when it did.
     intended: ClockNanos,
     started: ClockNanos,
-    /// The sync that is under way, where it has ended and waits for one.
-    syncing: Option<Syncing>,
+    syncing: Option<PendingSync>,
 }
 
 impl<'a> Ring<'a> {
-    /// Makes these requests, `depth` at once.
-    ///
-    /// # Errors
-    /// When the kernel gives no ring.
     pub fn new(requests: Requests<'a>, depth: usize) -> io::Result<Self> {
         let ring = ring_of(depth.next_power_of_two() as u32)?;
         let mut buffers = AlignedBuffers::new(depth, requests.block());
@@ -98,8 +83,7 @@ impl<'a> Ring<'a> {
         Ok(Self { ring, requests, buffers, registered, slots, due, in_flight: 0, seen: (0, 0) })
     }
 
-    /// Queues the next request in a slot.
-    fn start(
+    fn start_request(
         &mut self,
         slot: usize,
         intended: ClockNanos,
@@ -108,14 +92,13 @@ impl<'a> Ring<'a> {
     ) {
         let request = self.requests.next_request();
         self.slots[slot] = RingSlot { request, intended, started: now, syncing: None };
-        record.begin(slot, request.kind, intended);
+        record.begin_operation(slot, request.kind, intended);
         let memory = self.buffers.block(slot);
         self.requests.fill(&request, memory);
-        let entry = entry(&request, memory, self.registered);
+        let entry = request_entry(&request, memory, self.registered);
         self.push(&entry.user_data(slot as u64));
     }
 
-    /// Queues the sync of a file that the request in a slot waits for.
     fn start_sync(&mut self, slot: usize, file: usize) {
         self.slots[slot].syncing = Some(self.requests.begin_sync(file));
         let flags = match self.requests.data_only() {
@@ -127,14 +110,13 @@ impl<'a> Ring<'a> {
     }
 
     fn push(&mut self, entry: &squeue::Entry) {
-        // SAFETY: the buffers and the files live as long as the ring, what was in flight in the slot
-        // before has ended, and the ring has room for as many entries as there are slots.
+        // SAFETY: the buffers and the files live as long as the ring, what was in flight in the
+        // slot before has ended, and the ring has room for as many entries as there are slots.
         unsafe { self.ring.submission().push(entry) }.expect("a ring has an entry for each slot");
         self.in_flight += 1;
     }
 
-    /// Submits what is queued, and waits until a request has ended or, with a start to come, until
-    /// shortly before it.
+    /// Submits, and waits until a request has ended or the next start is near.
     fn wait(&mut self, until: Option<ClockNanos>, clock: DriverClock) -> io::Result<()> {
         let queued = !self.ring.submission().is_empty();
         if !queued && !self.ring.completion().is_empty() {
@@ -155,7 +137,7 @@ impl<'a> Ring<'a> {
             }
         };
         match waited {
-            // Out of resources for a moment: what has ended is taken first, then it is tried again.
+            // Out of resources for a moment: take what has ended, then try again.
             Err(error) => match error.raw_os_error() {
                 Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(()),
                 _ => Err(error),
@@ -164,16 +146,15 @@ impl<'a> Ring<'a> {
         }
     }
 
-    /// Tells of a few of the requests that have ended, and frees their slots.
     fn reap(&mut self, starts: &mut Starts, record: &mut dyn OperationSink, clock: DriverClock) {
-        // One look at the clock serves all that had ended by then, in however many turns they are taken.
+        // One look at the clock serves all requests that had ended by then.
         if self.seen.0 == 0 {
             self.seen = (self.ring.completion().len(), clock.now());
         }
         let (there, ended) = self.seen;
         for _ in 0..there.min(TURN) {
             self.seen.0 -= 1;
-            // Each is taken by itself: what waits for a sync goes on in the same ring.
+            // One by one: a request that waits for a sync goes on in the same ring.
             let Some(entry) = self.ring.completion().next() else { return };
             let lane = entry.user_data() as usize;
             self.in_flight -= 1;
@@ -186,20 +167,21 @@ impl<'a> Ring<'a> {
             }
             let RingSlot { request: BlockRequest { kind, .. }, intended, started, .. } =
                 self.slots[lane];
-            let work = WorkDone { bytes: self.requests.block() as u64, ..WorkDone::default() };
+            let work = WorkAmount { bytes: self.requests.block() as u64, ..WorkAmount::default() };
             let done = OperationOutcome { error, work, ..OperationOutcome::default() };
             let operation = EndedOperation { lane, kind, intended, started, ended, done };
-            starts.ended(lane, record.record(operation));
+            starts.free_lane(lane, record.record(operation));
         }
     }
 
-    /// Notes that what was in flight in a slot has ended; what is wrong with it.
     fn end(&mut self, slot: usize, result: i32) -> Option<String> {
         let (RingSlot { request, syncing, .. }, block) = (self.slots[slot], self.requests.block());
         match (result, syncing) {
             (..0, _) => return Some(io::Error::from_raw_os_error(-result).to_string()),
-            (_, Some(syncing)) => self.requests.synced(syncing),
-            (all, None) if all as usize == block => self.due[slot] = self.requests.ended(&request),
+            (_, Some(syncing)) => self.requests.end_sync(syncing),
+            (all, None) if all as usize == block => {
+                self.due[slot] = self.requests.end_request(&request)
+            }
             (some, None) => {
                 let what = if request.writes { "written" } else { "read" };
                 return Some(format!("{some} bytes were {what} instead of {block}"));
@@ -221,10 +203,10 @@ impl Driver for Ring<'_> {
             let until = loop {
                 match starts.next(pacer, || clock.now()) {
                     NextAction::Start { lane, intended, now } => {
-                        self.start(lane, intended, now, record)
+                        self.start_request(lane, intended, now, record)
                     }
                     NextAction::At(start) if self.in_flight == 0 => {
-                        if pacer.wait(start).is_none() {
+                        if pacer.wait_until(start).is_none() {
                             return;
                         }
                     }
@@ -246,29 +228,28 @@ impl Driver for Ring<'_> {
 }
 
 impl Drop for Ring<'_> {
-    /// Nothing may be written to the buffers when they are gone.
+    /// Nothing may write to the buffers when they are gone.
     fn drop(&mut self) {
         if !self.registered {
-            self.requests.did().unregistered.fetch_add(1, Relaxed);
+            self.requests.totals().unregistered.fetch_add(1, Relaxed);
         }
         while self.in_flight > 0 && self.ring.submit_and_wait(1).is_ok() {
             let ended = self.ring.completion().count();
             self.in_flight -= ended.min(self.in_flight);
         }
         if self.in_flight == 0 {
-            // The kernel would let go of the files a while after the ring, and a disk with open files can't be
-            // unmounted. Where it fails they go with the ring.
+            // The kernel would release the files a while after the ring, and a disk with open files
+            // can't be unmounted. If this fails they go with the ring.
             let _ = self.ring.submitter().unregister_files();
         }
     }
 }
 
-/// A request for the kernel, into or from its memory.
-fn entry(request: &BlockRequest, memory: &mut [u8], is_registered: bool) -> squeue::Entry {
+fn request_entry(request: &BlockRequest, memory: &mut [u8], is_registered: bool) -> squeue::Entry {
     let (file, offset) = (types::Fixed(request.spot.file as u32), request.spot.offset);
     let (start, length) = (memory.as_mut_ptr(), memory.len() as u32);
     match (request.writes, is_registered) {
-        // All memory is registered as one piece, whose number is 0.
+        // All memory is registered as one piece with number 0.
         (true, true) => opcode::WriteFixed::new(file, start, length, 0).offset(offset).build(),
         (false, true) => opcode::ReadFixed::new(file, start, length, 0).offset(offset).build(),
         (true, false) => opcode::Write::new(file, start, length).offset(offset).build(),
@@ -281,56 +262,41 @@ mod tests {
     use std::sync::atomic::AtomicBool;
     use std::time::Duration;
 
-    use bakeoff_load::{ClientShare, DrivePlan, DriveProgress, drive};
+    use bakeoff_load::{ClientShare, DrivePlan, drive};
 
-    use super::super::blocks::OneOf;
-    use super::super::content::PAGE;
-    use super::super::files::{DataFiles, FileOpenMode, FileSetShape};
+    use super::super::blocks::ClientPosition;
+    use super::super::claims::BlockClaimWriter;
+    use super::super::files::{FileOpenMode, FileSetShape};
     use super::super::levels::{Pattern, SyncRule};
     use super::super::medium::DataMedium;
-    use super::super::requests::{RequestContext, RequestTotals};
-    use super::super::syncs::SharedSyncState;
-    use super::super::writings::Writings;
+    use super::super::requests::RequestContext;
+    use super::super::tests::request_context;
     use super::*;
 
     #[test]
     fn memory_that_the_kernel_does_not_know_serves_as_well() {
         let shape = FileSetShape { each: 64 << 10, files: 3, zeros: false, seed: 5 };
+        let pattern = Pattern { in_order: false, reads: 50 };
         let rule = SyncRule::After { writes: 3, data_only: true };
+        let access = FileOpenMode { direct: true, writes: true, dsync: false };
         for known in [true, false] {
-            let program = std::env::current_exe().unwrap();
-            let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
-            let medium = DataMedium::folder(folder.path());
-            shape.make(&medium, &mut |_| ()).unwrap();
-            let access = FileOpenMode { direct: true, writes: true, dsync: false };
-            let files = DataFiles::open(&medium, &shape, PAGE, access).unwrap();
-            let (content, syncs) = (shape.content(), SharedSyncState::new(rule, shape.files));
-            let (pattern, once) = (Pattern { in_order: false, reads: 50 }, true);
-            let (writings, did) = (Writings::new(files.blocks()), RequestTotals::default());
-            let earlier = 0;
-            let shared = RequestContext {
-                files,
-                content,
-                pattern,
-                once,
-                rule,
-                syncs,
-                writings,
-                earlier,
-                did,
-            };
+            let folder = crate::tests::folder_on_disk();
+            let shared = request_context(folder.path(), shape, (pattern, rule), access);
+            let shared = RequestContext { once: true, ..shared };
             let connect = |share: &ClientShare| {
-                let one = OneOf { client: share.clients.start, of: share.of };
-                let mut ring = Ring::new(Requests::new(&shared, share.seed, one), 4)?;
+                let one = ClientPosition { client: share.clients.start, of: share.of };
+                let requests = Requests::new(&shared, share.seed, one, BlockClaimWriter(None));
+                let mut ring = Ring::new(requests, 4)?;
                 ring.registered &= known;
                 Ok::<_, io::Error>(Box::new(ring) as Box<dyn Driver>)
             };
             // Until there was something of both kinds, however busy the machine.
             let (least, cap) = (1, Duration::from_secs(3600));
-            let plan = DrivePlan { least, cap, ..DrivePlan::closed(1, 2, Duration::from_secs(1)) };
-            let quietly = &mut |_: &DriveProgress| ();
-            let outcome = drive(&plan, connect, &AtomicBool::new(false), quietly).unwrap();
-            assert!(outcome.kinds.iter().all(|kind| kind.count() > 0 && kind.errors == 0));
+            let plan =
+                DrivePlan { least, cap, ..DrivePlan::closed_loop(1, 2, Duration::from_secs(1)) };
+            let outcome = drive(&plan, connect, &AtomicBool::new(false), &mut |_: &_| ()).unwrap();
+            let kinds = &outcome.kinds;
+            assert!(kinds.iter().all(|kind| kind.count_succeeded() > 0 && kind.errors == 0));
             let RequestContext { files, writings, did, .. } = &shared;
             let unregistered = did.unregistered.load(Relaxed);
             match known {
@@ -341,7 +307,8 @@ mod tests {
             }
             let last =
                 |file, at| files.block_at(file, at).and_then(|block| writings.find_write(block));
-            assert_eq!(shape.faults(&medium, true, &last).unwrap(), Vec::<String>::new());
+            let medium = DataMedium::from_folder(folder.path());
+            assert_eq!(shape.find_faults(&medium, true, &last).unwrap(), Vec::<String>::new());
         }
     }
 }

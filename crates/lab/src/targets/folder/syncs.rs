@@ -1,44 +1,36 @@
-//! When what was written is synced.
-
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use super::levels::SyncRule;
 
-/// What all clients know of it together.
 pub struct SharedSyncState {
     rule: SyncRule,
     files: usize,
-    /// Requests that have ended.
     requests: AtomicU64,
     /// Whether something was written since all files were synced.
     dirty: AtomicBool,
-    /// How many files are still to be synced, of all.
+    /// Files of a common sync that nobody has synced yet.
     pending: AtomicUsize,
 }
 
-/// What one client knows of it.
 #[derive(Default)]
 pub struct ClientSyncState {
-    /// How often it wrote since it synced, and which files.
     writes: u32,
     files: Vec<usize>,
 }
 
 impl SharedSyncState {
-    /// By this rule, over so many files.
     pub fn new(rule: SyncRule, files: usize) -> Self {
         let (requests, dirty) = (AtomicU64::new(0), AtomicBool::new(false));
         Self { rule, files, requests, dirty, pending: AtomicUsize::new(0) }
     }
 
-    /// Whether a file's times need not be durable.
     pub fn data_only(&self) -> bool {
         matches!(self.rule, SyncRule::After { data_only: true, .. })
     }
 
-    /// A request has ended; `wrote` is the file that it wrote to. The files that this request, and no other
-    /// one, has to sync before it is over.
-    pub fn ended(&self, own: &mut ClientSyncState, wrote: Option<usize>) -> Vec<usize> {
+    /// Returns the files that this request alone must sync before it is over. `wrote` is the file
+    /// that it wrote to.
+    pub fn end_request(&self, own: &mut ClientSyncState, wrote: Option<usize>) -> Vec<usize> {
         match self.rule {
             SyncRule::Never | SyncRule::Dsync => {}
             SyncRule::After { writes, .. } => {
@@ -66,9 +58,8 @@ impl SharedSyncState {
         Vec::new()
     }
 
-    /// The file that a client is to sync now of all files, if any: the next that nobody has taken.
     pub fn next(&self) -> Option<usize> {
-        // Most of the time there is none, and a look costs less than a change.
+        // Usually there is none, and a load is cheaper than a change.
         if self.pending.load(Relaxed) == 0 {
             return None;
         }
@@ -85,7 +76,7 @@ mod tests {
     fn after(rule: SyncRule, requests: &[Option<usize>]) -> Vec<Vec<usize>> {
         let (syncs, mut own) = (SharedSyncState::new(rule, 3), ClientSyncState::default());
         let synced = |wrote: &Option<usize>| {
-            let mut files = syncs.ended(&mut own, *wrote);
+            let mut files = syncs.end_request(&mut own, *wrote);
             files.extend(std::iter::from_fn(|| syncs.next()));
             files.sort_unstable();
             files
@@ -117,7 +108,7 @@ mod tests {
     fn clients_share_the_files_that_are_to_be_synced() {
         let syncs = SharedSyncState::new(SyncRule::All { requests: 1 }, 4);
         assert!(
-            syncs.ended(&mut ClientSyncState::default(), Some(0)).is_empty(),
+            syncs.end_request(&mut ClientSyncState::default(), Some(0)).is_empty(),
             "they are nobody's own"
         );
         // Whoever asks is given the next one.

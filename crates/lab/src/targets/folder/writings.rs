@@ -1,31 +1,24 @@
-//! Which write of each block was acknowledged last: what the block has to hold when nobody writes any more.
+//! The last acknowledged write of each block, which the block must hold when all writes have ended.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A write of the block is under way, or it failed: it may hold this or what it held before.
+/// A write is under way or failed: the block may hold it or what was there before.
 const UNDER_WAY: u64 = 1 << 63;
-/// Two writes of it were under way at once: it may hold either.
+/// Two writes overlapped: the block may hold either.
 const EITHER: u64 = 1 << 62;
-/// The most blocks that are noted, each in 8 bytes.
+/// Blocks that are tracked, each in 8 bytes.
 const MOST: u64 = 8 << 20;
 
-/// The blocks by their numbers; of each the number of the write, 0 before the first. Empty where there are too
-/// many blocks, or nobody writes.
-pub struct Writings(Vec<AtomicU64>);
+/// The last write of each block; 0 before the first. Empty if there are too many blocks, or nobody
+/// writes.
+pub struct LastBlockWrites(Vec<AtomicU64>);
 
-impl Writings {
-    /// Of so many blocks that nobody has written to since they were made.
+impl LastBlockWrites {
     pub fn new(blocks: u64) -> Self {
         let noted = if blocks <= MOST { blocks } else { 0 };
         Self((0..noted).map(|_| AtomicU64::new(0)).collect())
     }
 
-    /// Of blocks that nobody writes to.
-    pub fn none() -> Self {
-        Self(Vec::new())
-    }
-
-    /// A write of a block begins.
     pub fn begin(&self, block: u64) {
         let Some(noted) = self.0.get(block as usize) else { return };
         if noted.fetch_or(UNDER_WAY, Relaxed) & UNDER_WAY != 0 {
@@ -33,15 +26,14 @@ impl Writings {
         }
     }
 
-    /// The write of that number was acknowledged; the numbers are below 2^62.
+    /// Numbers are below 2^62.
     pub fn acknowledge(&self, block: u64, number: u64) {
         let Some(noted) = self.0.get(block as usize) else { return };
         let changed = |before: u64| Some(number | (before & EITHER));
-        // It always changes.
         let _ = noted.fetch_update(Relaxed, Relaxed, changed);
     }
 
-    /// The number of the write that a block has to hold; `None` where that is open.
+    /// `None` if several writes are possible.
     pub fn find_write(&self, block: u64) -> Option<u64> {
         let number = self.0.get(block as usize)?.load(Relaxed);
         (number & (UNDER_WAY | EITHER) == 0).then_some(number)
@@ -54,7 +46,7 @@ mod tests {
 
     #[test]
     fn a_block_holds_the_last_write_that_was_acknowledged_unless_two_met_or_one_failed() {
-        let writings = Writings::new(4);
+        let writings = LastBlockWrites::new(4);
         let write = |block, number| {
             writings.begin(block);
             writings.acknowledge(block, number);
@@ -77,7 +69,7 @@ mod tests {
 
     #[test]
     fn more_blocks_than_are_noted_are_all_open() {
-        let writings = Writings::new(MOST + 1);
+        let writings = LastBlockWrites::new(MOST + 1);
         writings.begin(0);
         writings.acknowledge(0, 1);
         assert_eq!(writings.find_write(0), None);

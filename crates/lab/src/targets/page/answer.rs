@@ -1,72 +1,58 @@
-//! An answer of HTTP/1.1 or 1.0 as it comes in, in pieces of any size (RFC 9112, sections 2 to 8).
+//! Parses an answer of HTTP/1.1 or 1.0 in pieces of any size (RFC 9112, sections 2 to 8).
 
 use httparse::{EMPTY_HEADER, Response, Status};
 
 use super::MOST_BODY;
 use super::fault::Fault;
 
-/// The most headers that an answer may have.
 const MOST_HEADERS: usize = 128;
-/// The most bytes before its body.
 const MOST_HEAD: usize = 64 << 10;
-/// The most bytes of a line in a chunked body.
 const MOST_LINE: usize = 4096;
 
-/// An answer that is not whole yet.
 #[derive(Debug, Default)]
 pub struct IncomingResponse {
-    /// The beginning of the head, where it came in several pieces.
+    /// If the head came in pieces.
     held: Vec<u8>,
     part: ResponsePart,
-    /// Its status, once its head is whole.
     pub status: u16,
-    /// Whether the server closes the connection after it, once its head is whole.
+    /// Valid once the head is whole.
     pub closes: bool,
 }
 
-/// What comes next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum ResponsePart {
     #[default]
     Head,
-    /// So many bytes of the body, which are the last ones.
+    /// Bytes of the body still to come.
     Bytes(u64),
-    /// Whatever comes until the server closes the connection.
     UntilClosed,
-    /// The line with the size of a chunk, as far as it came: its value, and how many bytes of the line.
+    /// The line with a chunk's size: the value so far, and its bytes so far.
     Size {
         value: u64,
         seen: usize,
         digits: bool,
     },
-    /// So many bytes of a chunk.
     Chunk(u64),
-    /// The end of the line after a chunk, of which so many bytes are to come.
+    /// Bytes to come of the line's end after a chunk.
     ChunkEnd(u8),
-    /// Lines after the last chunk: how many bytes this line has so far.
+    /// Lines after the last chunk: the bytes of this line so far.
     Trailer(usize),
     Whole,
 }
 
-/// What a head says of the rest.
 #[derive(Debug, PartialEq, Eq)]
 struct ResponseHead {
-    /// Bytes of the head itself.
     length: usize,
     status: u16,
     closes: bool,
     body: ResponsePart,
-    /// Where another page is that is to be asked for instead.
     location: Option<String>,
 }
 
 impl IncomingResponse {
-    /// Takes the next bytes, and gives those of the body to `body`. Returns how many of them belong to
-    /// this answer once it is whole; `None` while more is to come.
-    ///
-    /// # Errors
-    /// It is no answer of HTTP/1, or it says that it is longer than a page may be.
-    pub fn take(
+    /// Gives the body's bytes to `body`. Returns how many bytes belong to this answer once it is
+    /// whole, `None` before.
+    pub fn take_bytes(
         &mut self,
         bytes: &[u8],
         body: &mut impl FnMut(&[u8]),
@@ -78,55 +64,52 @@ impl IncomingResponse {
                 return Ok(None);
             }
             at += match self.part {
-                ResponsePart::Head => self.head(rest)?,
+                ResponsePart::Head => self.take_head(rest)?,
                 ResponsePart::Bytes(left) => self.bytes(rest, left, body),
                 ResponsePart::UntilClosed => {
                     body(rest);
                     rest.len()
                 }
                 ResponsePart::Size { value, seen, digits } => {
-                    self.size(rest[0], value, seen, digits)?
+                    self.take_size_byte(rest[0], value, seen, digits)?
                 }
                 ResponsePart::Chunk(left) => self.chunk(rest, left, body),
                 ResponsePart::ChunkEnd(left) => self.chunk_end(rest[0], left)?,
-                ResponsePart::Trailer(seen) => self.trailer(rest[0], seen)?,
+                ResponsePart::Trailer(seen) => self.take_trailer_byte(rest[0], seen)?,
                 ResponsePart::Whole => 0,
             };
         }
         Ok(Some(at))
     }
 
-    /// The server has closed the connection: whether the answer is whole by that.
+    /// Returns whether the answer is whole now that the server has closed.
     pub fn closed(&mut self) -> bool {
         self.closes = true;
         matches!(self.part, ResponsePart::UntilClosed | ResponsePart::Whole)
     }
 
-    /// Whether nothing of it has come.
     pub fn is_unbegun(&self) -> bool {
         self.part == ResponsePart::Head && self.held.is_empty()
     }
 
-    /// Gets ready for the next one, on the same connection.
     pub fn renew(&mut self) {
         self.held = Vec::new();
         self.part = ResponsePart::Head;
     }
 
-    /// Takes the head, or keeps what there is of it.
-    fn head(&mut self, rest: &[u8]) -> Result<usize, Fault> {
+    fn take_head(&mut self, rest: &[u8]) -> Result<usize, Fault> {
         if self.held.is_empty()
             && let Some(head) = ResponseHead::from_bytes(rest)?
         {
-            return Ok(self.begin(head));
+            return Ok(self.begin_body(head));
         }
         let before = self.held.len();
         self.held.extend_from_slice(rest);
         match ResponseHead::from_bytes(&self.held)? {
             // The head ends in `rest`: what was held before had no end.
             Some(head) => {
-                let length = self.begin(head);
-                // Ten thousand connections that wait keep no memory for it.
+                let length = self.begin_body(head);
+                // Frees it: ten thousand waiting connections must keep no memory for it.
                 self.held = Vec::new();
                 Ok(length - before)
             }
@@ -137,8 +120,8 @@ impl IncomingResponse {
         }
     }
 
-    /// Goes on after a head; how long that is. An interim answer is followed by the one that counts.
-    fn begin(&mut self, head: ResponseHead) -> usize {
+    /// Returns the head's length. An interim answer is followed by the one that counts.
+    fn begin_body(&mut self, head: ResponseHead) -> usize {
         if head.status >= 200 {
             (self.status, self.closes, self.part) = (head.status, head.closes, head.body);
         }
@@ -159,8 +142,14 @@ impl IncomingResponse {
         taken.len()
     }
 
-    /// A byte of the line with a chunk's size: digits, then what may follow them, then the line's end.
-    fn size(&mut self, byte: u8, value: u64, seen: usize, digits: bool) -> Result<usize, Fault> {
+    /// A byte of a chunk's size line: digits, then anything, then the end.
+    fn take_size_byte(
+        &mut self,
+        byte: u8,
+        value: u64,
+        seen: usize,
+        digits: bool,
+    ) -> Result<usize, Fault> {
         let wrong = Err(Fault::NoHttp("a chunk of its body has no size"));
         if seen > MOST_LINE {
             return wrong;
@@ -175,7 +164,7 @@ impl IncomingResponse {
                 let Some(higher) = value.checked_mul(16) else { return wrong };
                 ResponsePart::Size { value: higher + u64::from(digit), seen, digits }
             }
-            // A line that begins with something else has no size.
+            // The line must begin with a digit.
             _ if seen == 1 => return wrong,
             _ => ResponsePart::Size { value, seen, digits: false },
         };
@@ -191,8 +180,8 @@ impl IncomingResponse {
         Ok(1)
     }
 
-    /// A byte of the lines after the last chunk, of which an empty one is the last.
-    fn trailer(&mut self, byte: u8, seen: usize) -> Result<usize, Fault> {
+    /// A byte of the lines after the last chunk; an empty line ends them.
+    fn take_trailer_byte(&mut self, byte: u8, seen: usize) -> Result<usize, Fault> {
         self.part = match byte {
             b'\n' if seen == 0 => ResponsePart::Whole,
             b'\n' => ResponsePart::Trailer(0),
@@ -206,14 +195,12 @@ impl IncomingResponse {
     }
 }
 
-/// As much of `rest` as is left to come, and how much is left then.
 fn part_of(rest: &[u8], left: u64) -> (&[u8], u64) {
     let taken = &rest[..rest.len().min(usize::try_from(left).unwrap_or(usize::MAX))];
     (taken, left - taken.len() as u64)
 }
 
 impl ResponseHead {
-    /// The head that these bytes begin with; `None` where it is not whole.
     fn from_bytes(bytes: &[u8]) -> Result<Option<Self>, Fault> {
         let mut headers = [EMPTY_HEADER; MOST_HEADERS];
         let mut response = Response::new(&mut headers);
@@ -227,12 +214,12 @@ impl ResponseHead {
         };
         let (status, minor) = (response.code.unwrap_or(0), response.version.unwrap_or(0));
         let (mut bytes_left, mut chunked, mut location) = (None, false, None);
-        // HTTP/1.0 closes unless it says otherwise, 1.1 keeps unless it says otherwise.
+        // HTTP/1.0 closes by default, 1.1 keeps the connection.
         let mut closes = minor == 0;
         for header in &*response.headers {
             let value = || header.value.trim_ascii();
             let has = |word: &str| {
-                tokens(value()).any(|token| token.eq_ignore_ascii_case(word.as_bytes()))
+                list_tokens(value()).any(|token| token.eq_ignore_ascii_case(word.as_bytes()))
             };
             if header.name.eq_ignore_ascii_case("content-length") {
                 let length =
@@ -263,13 +250,11 @@ impl ResponseHead {
     }
 }
 
-/// What a list in a header holds.
-fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+fn list_tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
 
-/// Where an answer sends its reader, by its first bytes; `None` where it sends him nowhere.
-pub fn location(bytes: &[u8]) -> Option<String> {
+pub fn redirect_location(bytes: &[u8]) -> Option<String> {
     let head = ResponseHead::from_bytes(bytes).ok().flatten()?;
     if (300..400).contains(&head.status) { head.location } else { None }
 }
@@ -283,7 +268,7 @@ mod tests {
     fn read(text: &str, piece: usize) -> Result<(u16, String, usize, bool), Fault> {
         let (mut answer, mut body, mut own) = (IncomingResponse::default(), Vec::new(), 0);
         for bytes in text.as_bytes().chunks(piece) {
-            match answer.take(bytes, &mut |part| body.extend_from_slice(part))? {
+            match answer.take_bytes(bytes, &mut |part| body.extend_from_slice(part))? {
                 Some(taken) => {
                     own += taken;
                     let body = String::from_utf8(body).unwrap();
@@ -297,58 +282,40 @@ mod tests {
     }
 
     /// The same however it is cut into pieces.
-    #[track_caller]
-    fn assert_reads(text: &str, status: u16, body: &str, own: usize, closes: bool) {
-        for piece in 1..=text.len() {
-            let read = read(text, piece).unwrap();
-            assert_eq!(read, (status, body.to_owned(), own, closes), "in pieces of {piece}");
+    #[test]
+    fn an_answer_is_read_to_its_end_in_whatever_pieces_it_comes() {
+        const NEXT: &str = "HTTP/1.1 200 OK\r\n";
+        let long = "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n4;name=value\r\nWiki\r\n\
+                    1A\r\n, in chunks of any length.\r\n0\r\nExpires: never\r\n\r\n";
+        let body = "Content-Length: 2\r\n\r\nhi";
+        for (text, status, body, closes) in [
+            ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nDate: x\r\n\r\nhello", 200, "hello", false),
+            ("HTTP/1.1 200 OK\r\ncontent-length:0\r\n\r\n", 200, "", false),
+            ("HTTP/1.1 204 No Content\r\n\r\n", 204, "", false),
+            (long, 200, "Wiki, in chunks of any length.", false),
+            // Without a length it ends with its connection.
+            ("HTTP/1.0 200 OK\r\nServer: old\r\n\r\nall of it", 200, "all of it", true),
+            // An interim answer is not the answer.
+            (
+                &format!("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\n{body}"),
+                200,
+                "hi",
+                false,
+            ),
+            (&format!("HTTP/1.1 200 OK\r\nConnection: Keep-Alive\r\n{body}"), 200, "hi", false),
+            (&format!("HTTP/1.1 200 OK\r\nConnection: x, Close\r\n{body}"), 200, "hi", true),
+            (&format!("HTTP/1.0 200 OK\r\n{body}"), 200, "hi", true),
+            (&format!("HTTP/1.0 200 OK\r\nconnection: keep-alive\r\n{body}"), 200, "hi", false),
+        ] {
+            let wanted = (status, body.to_owned(), text.len(), closes);
+            for piece in 1..=text.len() {
+                assert_eq!(read(text, piece).as_ref(), Ok(&wanted), "in pieces of {piece}");
+            }
+            if !closes {
+                // What comes after an answer is not its own.
+                assert_eq!(read(&format!("{text}{NEXT}"), 4096), Ok(wanted));
+            }
         }
-    }
-
-    #[test]
-    fn a_body_is_as_long_as_its_length_says() {
-        let text = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nDate: x\r\n\r\nhello";
-        assert_reads(text, 200, "hello", text.len(), false);
-        let text = "HTTP/1.1 200 OK\r\ncontent-length:0\r\n\r\n";
-        assert_reads(text, 200, "", text.len(), false);
-        assert_reads("HTTP/1.1 204 No Content\r\n\r\n", 204, "", 27, false);
-    }
-
-    #[test]
-    fn what_comes_after_an_answer_is_not_its_own() {
-        let whole = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
-        let text = format!("{whole}HTTP/1.1 200 OK\r\n");
-        assert_eq!(read(&text, text.len()).unwrap().2, whole.len());
-    }
-
-    #[test]
-    fn chunks_are_put_together() {
-        let text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n\
-                    4;name=value\r\nWiki\r\n1A\r\n, in chunks of any length.\r\n0\r\nExpires: never\r\n\r\n";
-        assert_reads(text, 200, "Wiki, in chunks of any length.", text.len(), false);
-    }
-
-    #[test]
-    fn without_a_length_it_ends_with_its_connection() {
-        let text = "HTTP/1.0 200 OK\r\nServer: old\r\n\r\nall of it";
-        assert_reads(text, 200, "all of it", text.len(), true);
-    }
-
-    #[test]
-    fn a_server_says_whether_it_closes() {
-        let closes = |version: &str, connection: &str| {
-            let text = format!("HTTP/{version} 200 OK\r\nContent-Length: 1\r\n{connection}\r\n.");
-            read(&text, 7).unwrap().3
-        };
-        assert!(!closes("1.1", "") && !closes("1.1", "Connection: Keep-Alive\r\n"));
-        assert!(closes("1.1", "Connection: x, Close\r\n"));
-        assert!(closes("1.0", "") && !closes("1.0", "connection: keep-alive\r\n"));
-    }
-
-    #[test]
-    fn an_interim_answer_is_not_the_answer() {
-        let text = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n!";
-        assert_reads(text, 200, "!", text.len(), false);
     }
 
     #[test]
@@ -384,7 +351,7 @@ mod tests {
         for piece in [1000, text.len()] {
             let mut answer = IncomingResponse::default();
             for bytes in text.as_bytes().chunks(piece) {
-                answer.take(bytes, &mut |_| {}).unwrap();
+                answer.take_bytes(bytes, &mut |_| {}).unwrap();
             }
             assert_eq!((answer.status, answer.held.capacity()), (200, 0), "in pieces of {piece}");
         }
@@ -395,7 +362,7 @@ mod tests {
         let to = |status: u16| {
             format!("HTTP/1.1 {status} x\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n")
         };
-        assert_eq!(location(to(302).as_bytes()).as_deref(), Some("/there"));
-        assert_eq!(location(to(201).as_bytes()), None);
+        assert_eq!(redirect_location(to(302).as_bytes()).as_deref(), Some("/there"));
+        assert_eq!(redirect_location(to(201).as_bytes()), None);
     }
 }

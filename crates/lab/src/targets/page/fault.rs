@@ -1,5 +1,3 @@
-//! What can go wrong with a request, by kind, and how often each did.
-
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -7,32 +5,22 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use bakeoff_results::Measures;
 use rustix::io::Errno;
 
-use super::{MOST_BODY, PATIENCE};
+use super::{ANSWER_TIMEOUT, MOST_BODY};
 
-/// Why a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nobody listens there, or the socket may not be used.
     Refused(Errno),
-    /// This machine has no address or port left to connect from.
     NoAddress,
-    /// The server closed or reset the connection in the middle of it.
     Closed,
-    /// There was no whole answer in time.
     TimedOut,
-    /// What came is no answer of HTTP/1: why.
     NoHttp(&'static str),
-    /// Another status than the page has.
     Status(u16),
-    /// Another body than the page has.
     Body,
-    /// A longer body than a page may have.
     TooLong,
-    /// Something else that the system said.
     System(Errno),
 }
 
-/// The kinds of faults, as counters name them.
+/// In the order of [`Fault::kind`].
 const KINDS: [&str; 10] = [
     "page.refused",
     "page.no_address",
@@ -45,26 +33,21 @@ const KINDS: [&str; 10] = [
     "page.system",
     "page.gateway",
 ];
-/// The statuses by which a web server says that what is behind it did not answer, or has no room (RFC 9110,
-/// 15.6).
+/// A web server's codes if the server behind it did not answer or has no room (RFC 9110, 15.6).
 const GATEWAY: RangeInclusive<u16> = 502..=504;
 
 impl Fault {
-    /// What failed while a connection was made.
-    pub fn connecting(errno: Errno) -> Self {
+    pub fn from_connect_error(errno: Errno) -> Self {
         match errno {
             Errno::ADDRNOTAVAIL | Errno::ADDRINUSE => Self::NoAddress,
             Errno::CONNREFUSED | Errno::AGAIN | Errno::NOENT | Errno::ACCESS => {
                 Self::Refused(errno)
             }
-            Errno::CONNRESET | Errno::PIPE => Self::Closed,
-            Errno::TIMEDOUT => Self::TimedOut,
-            other => Self::System(other),
+            other => Self::from_io_error(other),
         }
     }
 
-    /// What failed on a connection.
-    pub fn talking(errno: Errno) -> Self {
+    pub fn from_io_error(errno: Errno) -> Self {
         match errno {
             Errno::CONNRESET | Errno::PIPE => Self::Closed,
             Errno::TIMEDOUT => Self::TimedOut,
@@ -72,7 +55,7 @@ impl Fault {
         }
     }
 
-    fn kind(self) -> usize {
+    fn kind_index(self) -> usize {
         match self {
             Self::Refused(_) => 0,
             Self::NoAddress => 1,
@@ -100,7 +83,9 @@ impl fmt::Display for Fault {
             Self::Closed => {
                 write!(f, "the server closed the connection before its answer was whole")
             }
-            Self::TimedOut => write!(f, "no whole answer came within {} s", PATIENCE.as_secs()),
+            Self::TimedOut => {
+                write!(f, "no whole answer came within {} s", ANSWER_TIMEOUT.as_secs())
+            }
             Self::NoHttp(why) => write!(f, "the answer is not HTTP/1: {why}"),
             Self::Status(status) => write!(f, "the answer has the status {status}"),
             Self::Body => write!(f, "the answer has another body than the page had before"),
@@ -110,21 +95,19 @@ impl fmt::Display for Fault {
     }
 }
 
-/// How often each kind of fault happened, on all threads together.
 #[derive(Debug, Default)]
 pub struct FaultCounters([AtomicU64; KINDS.len()]);
 
 impl FaultCounters {
-    /// Counts one.
     pub fn count(&self, fault: Fault) {
-        self.0[fault.kind()].fetch_add(1, Relaxed);
+        self.0[fault.kind_index()].fetch_add(1, Relaxed);
     }
 
-    /// What was counted so far, also of kinds that never happened.
+    /// Includes kinds that never happened.
     pub fn measures(&self) -> Measures {
         let mut measures = Measures::default();
         for (name, count) in KINDS.iter().zip(&self.0) {
-            measures.count(*name, count.load(Relaxed));
+            measures.set_counter(*name, count.load(Relaxed));
         }
         measures
     }
@@ -134,33 +117,26 @@ impl FaultCounters {
 mod tests {
     use super::*;
 
-    /// What the system says is of one kind whether it says so of a connection that is made or of one that is used.
+    /// What the system says is of one kind whether it says so of a connection that is made or of one that is used;
+    /// what a gateway answers is no other status.
     #[test]
-    fn what_the_system_says_is_of_the_kind_that_a_reader_knows() {
-        for (errno, kind) in [
-            (Errno::CONNREFUSED, "page.refused"),
-            (Errno::NOENT, "page.refused"),
-            (Errno::ADDRNOTAVAIL, "page.no_address"),
-            (Errno::ADDRINUSE, "page.no_address"),
-            (Errno::CONNRESET, "page.closed"),
-            (Errno::TIMEDOUT, "page.timed_out"),
-            (Errno::MFILE, "page.system"),
+    fn a_fault_is_of_the_kind_that_a_reader_knows() {
+        for (fault, kind) in [
+            (Fault::from_connect_error(Errno::CONNREFUSED), "refused"),
+            (Fault::from_connect_error(Errno::NOENT), "refused"),
+            (Fault::from_connect_error(Errno::ADDRNOTAVAIL), "no_address"),
+            (Fault::from_connect_error(Errno::ADDRINUSE), "no_address"),
+            (Fault::from_connect_error(Errno::CONNRESET), "closed"),
+            (Fault::from_connect_error(Errno::TIMEDOUT), "timed_out"),
+            (Fault::from_connect_error(Errno::MFILE), "system"),
+            (Fault::from_io_error(Errno::CONNRESET), "closed"),
+            (Fault::from_io_error(Errno::PIPE), "closed"),
+            (Fault::from_io_error(Errno::TIMEDOUT), "timed_out"),
+            (Fault::from_io_error(Errno::NOMEM), "system"),
         ] {
-            assert_eq!(KINDS[Fault::connecting(errno).kind()], kind, "{errno}");
+            assert_eq!(KINDS[fault.kind_index()], format!("page.{kind}"), "{fault:?}");
         }
-        for (errno, kind) in [
-            (Errno::CONNRESET, "page.closed"),
-            (Errno::PIPE, "page.closed"),
-            (Errno::TIMEDOUT, "page.timed_out"),
-            (Errno::NOMEM, "page.system"),
-        ] {
-            assert_eq!(KINDS[Fault::talking(errno).kind()], kind, "{errno}");
-        }
-    }
-
-    #[test]
-    fn what_a_gateway_answers_is_no_other_status() {
-        let kind = |status| KINDS[Fault::Status(status).kind()];
+        let kind = |status| KINDS[Fault::Status(status).kind_index()];
         assert_eq!([502, 503, 504].map(kind), ["page.gateway"; 3]);
         assert_eq!([301, 404, 499, 500, 501, 505].map(kind), ["page.wrong_status"; 6]);
     }

@@ -1,4 +1,4 @@
-//! What a page answers before it is loaded: it is asked twice.
+//! Asks for a page twice before the load.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -8,56 +8,50 @@ use std::time::Instant;
 use super::answer::{self, IncomingResponse};
 use super::fault::Fault;
 use super::url::{At, PageAddress};
-use super::{MOST_BODY, PATIENCE};
+use super::{ANSWER_TIMEOUT, MOST_BODY};
 
-/// What every answer is held against.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ExpectedResponse {
-    /// The status.
     pub status: u16,
-    /// The body; `None` where it was another one each time.
     pub body: Option<Vec<u8>>,
 }
 
-/// Asks for a page twice.
-///
-/// # Errors
-/// It doesn't answer, or not with a page.
-pub fn expected(source: &PageAddress, request: &[u8]) -> Result<ExpectedResponse, String> {
-    let (status, body) = once(source, request)?;
-    let (again, other) = once(source, request)?;
+pub fn ask_twice(source: &PageAddress, request: &[u8]) -> Result<ExpectedResponse, String> {
+    let (status, body) = ask_once(source, request)?;
+    let (again, other) = ask_once(source, request)?;
     if status != again {
         return Err(format!("it answers with the status {status}, then with {again}"));
     }
     Ok(ExpectedResponse { status, body: (body == other).then_some(body) })
 }
 
-/// The status and the body of a page.
-fn once(source: &PageAddress, request: &[u8]) -> Result<(u16, Vec<u8>), String> {
+fn ask_once(source: &PageAddress, request: &[u8]) -> Result<(u16, Vec<u8>), String> {
     match &source.at {
         At::Tcp(address) => {
             let failed = |error| format!("it can't be connected to: {error}");
-            let stream = TcpStream::connect_timeout(address, PATIENCE).map_err(failed)?;
-            stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-            exchange(stream, request)
+            let stream = TcpStream::connect_timeout(address, ANSWER_TIMEOUT).map_err(failed)?;
+            stream.set_read_timeout(Some(ANSWER_TIMEOUT)).map_err(failed)?;
+            exchange_messages(stream, request)
         }
         At::Unix(path) => {
             let failed = |error| format!("its socket can't be connected to: {error}");
             let stream = UnixStream::connect(path).map_err(failed)?;
-            stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-            exchange(stream, request)
+            stream.set_read_timeout(Some(ANSWER_TIMEOUT)).map_err(failed)?;
+            exchange_messages(stream, request)
         }
     }
 }
 
-/// Sends a request and reads its answer.
-fn exchange(mut stream: impl Read + Write, request: &[u8]) -> Result<(u16, Vec<u8>), String> {
+fn exchange_messages(
+    mut stream: impl Read + Write,
+    request: &[u8],
+) -> Result<(u16, Vec<u8>), String> {
     stream.write_all(request).map_err(|error| format!("it takes no request: {error}"))?;
     let (mut answer, mut body, mut first) = (IncomingResponse::default(), Vec::new(), Vec::new());
     let mut buffer = vec![0; 64 << 10];
     let begun = Instant::now();
     loop {
-        if begun.elapsed() > PATIENCE {
+        if begun.elapsed() > ANSWER_TIMEOUT {
             return Err(Fault::TimedOut.to_string());
         }
         let read = match stream.read(&mut buffer) {
@@ -73,7 +67,7 @@ fn exchange(mut stream: impl Read + Write, request: &[u8]) -> Result<(u16, Vec<u
         if answer.status == 0 {
             first.extend_from_slice(&buffer[..read]);
         }
-        let whole = answer.take(&buffer[..read], &mut |part| body.extend_from_slice(part));
+        let whole = answer.take_bytes(&buffer[..read], &mut |part| body.extend_from_slice(part));
         let whole = whole.map_err(|fault| fault.to_string())?;
         if body.len() > MOST_BODY {
             return Err(Fault::TooLong.to_string());
@@ -82,7 +76,7 @@ fn exchange(mut stream: impl Read + Write, request: &[u8]) -> Result<(u16, Vec<u
             break;
         }
     }
-    match (answer.status, answer::location(&first)) {
+    match (answer.status, answer::redirect_location(&first)) {
         (200..300, _) => Ok((answer.status, body)),
         (status, Some(there)) => Err(format!(
             "it answers with the status {status} and sends its readers to {there}: give the URL of the page \
@@ -125,25 +119,22 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_server_that_says_no_more_is_given_up() {
-        for first in [&b""[..], b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"] {
-            // As a socket answers whose time is over.
-            let more = |_: &mut [u8]| -> io::Result<usize> { Err(ErrorKind::WouldBlock.into()) };
-            let said = exchange(Server { first, more }, b"GET / HTTP/1.1\r\n\r\n");
-            assert_eq!(said, Err("no whole answer came within 30 s".to_owned()), "{first:?}");
-        }
-    }
-
     /// Two gigabytes without a length: so much is read as a page may have, and no more.
     #[test]
-    fn a_body_without_end_is_not_read_to_its_end() {
+    fn a_server_that_says_no_more_or_without_end_is_given_up() {
+        for first in [&b""[..], b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"] {
+            // As a socket answers whose time is over.
+            let more = |_: &mut [u8]| Err(ErrorKind::WouldBlock.into());
+            let said = exchange_messages(Server { first, more }, b"GET / HTTP/1.1\r\n\r\n");
+            assert_eq!(said, Err("no whole answer came within 30 s".to_owned()), "{first:?}");
+        }
         let mut left = 2_usize << 30;
-        let more = |buffer: &mut [u8]| -> io::Result<usize> {
+        let more = |buffer: &mut [u8]| {
             left -= buffer.len();
             Ok(buffer.len())
         };
-        let said = exchange(Server { first: b"HTTP/1.0 200 OK\r\n\r\n", more }, b"GET /\r\n\r\n");
+        let endless = Server { first: b"HTTP/1.0 200 OK\r\n\r\n", more };
+        let said = exchange_messages(endless, b"GET /\r\n\r\n");
         assert_eq!(said, Err("the answer is longer than 64 MiB".to_owned()));
         assert!(left > 1 << 30, "{left} bytes were left");
     }

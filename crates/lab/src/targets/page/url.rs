@@ -1,4 +1,4 @@
-//! Where a page is: its URL, the addresses that this stands for, and whether they are this machine's.
+//! The address of a page: its URL, its IP addresses, and whether they belong to this machine.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::path::PathBuf;
@@ -8,38 +8,25 @@ use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// How it is written.
 pub const SYNTAX: &str =
     "http://HOST[:PORT]/PATH, or http+unix://SOCKET/PATH with the socket's path written with %2F";
 
-/// How long it is tried whether somebody listens at one of several addresses.
-const PATIENCE: Duration = Duration::from_secs(1);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Where a page is, and how it is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageAddress {
-    /// What to connect to.
     pub at: At,
-    /// The value of the header `Host`.
     pub host: String,
-    /// The path, and the query after it.
     pub path: String,
 }
 
-/// What to connect to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum At {
-    /// TCP.
     Tcp(SocketAddr),
-    /// A Unix socket.
     Unix(PathBuf),
 }
 
-/// The URL in its canonical form.
-///
-/// # Errors
-/// What is wrong with it, and how it is written.
-pub fn canonical(text: &str) -> Result<String, String> {
+pub fn to_canonical_url(text: &str) -> Result<String, String> {
     let wrong = |why: &str| Err(format!("`{text}` {why}\nvalid: {SYNTAX}"));
     let url = match Url::parse(text) {
         Ok(url) => url,
@@ -58,44 +45,35 @@ pub fn canonical(text: &str) -> Result<String, String> {
     if url.fragment().is_some() {
         return wrong("has a #, which a server never sees");
     }
-    if url.scheme() == "http+unix" && socket(&url).is_none() {
+    if url.scheme() == "http+unix" && socket_path(&url).is_none() {
         return wrong("names no socket by its whole path");
     }
-    // A level of a factor has neither of these.
+    // These two characters separate levels, so a level can't hold them.
     Ok(url.as_str().replace(',', "%2C").replace('@', "%40"))
 }
 
-/// The path of a Unix socket.
-fn socket(url: &Url) -> Option<PathBuf> {
+fn socket_path(url: &Url) -> Option<PathBuf> {
     let path = percent_decode_str(url.host_str()?).decode_utf8().ok()?;
     path.starts_with('/').then(|| PathBuf::from(path.into_owned()))
 }
 
 impl PageAddress {
-    /// Of a URL in its canonical form.
-    ///
-    /// # Errors
-    /// The host has no address, or is another machine.
     pub fn from_url(canonical: &str) -> Result<Self, String> {
-        Self::found(canonical, is_local)
+        Self::from_url_within(canonical, is_local)
     }
 
-    /// The same on any machine.
-    ///
-    /// # Errors
-    /// The host has no address.
-    pub fn anywhere(canonical: &str) -> Result<Self, String> {
-        Self::found(canonical, |_| true)
+    pub fn from_url_anywhere(canonical: &str) -> Result<Self, String> {
+        Self::from_url_within(canonical, |_| true)
     }
 
-    /// Of a URL all of whose addresses may be loaded.
-    fn found(canonical: &str, may_be: fn(IpAddr) -> bool) -> Result<Self, String> {
+    /// `may_be` says which addresses are allowed; all addresses of the host must be.
+    fn from_url_within(canonical: &str, may_be: fn(IpAddr) -> bool) -> Result<Self, String> {
         let url = Url::parse(canonical).map_err(|error| error.to_string())?;
         let path = match url.query() {
-            Some(query) => format!("{}?{query}", path(&url)),
-            None => path(&url).to_owned(),
+            Some(query) => format!("{}?{query}", request_path(&url)),
+            None => request_path(&url).to_owned(),
         };
-        if let ("http+unix", Some(socket)) = (url.scheme(), socket(&url)) {
+        if let ("http+unix", Some(socket)) = (url.scheme(), socket_path(&url)) {
             return Ok(Self { at: At::Unix(socket), host: "localhost".into(), path });
         }
         let host = url.host_str().unwrap_or_default();
@@ -110,7 +88,8 @@ impl PageAddress {
                 other.ip()
             ));
         }
-        let at = chosen(addresses, listens).ok_or_else(|| format!("{host} has no address"))?;
+        let at = choose_address(addresses, has_listener)
+            .ok_or_else(|| format!("{host} has no address"))?;
         let host = match url.port() {
             Some(port) => format!("{host}:{port}"),
             None => host.into(),
@@ -119,9 +98,9 @@ impl PageAddress {
     }
 }
 
-/// The one of a host's addresses that is loaded: the first where somebody listens, and those of IPv4 are tried
-/// before those of IPv6; where nobody does, the first. A single one is not tried.
-fn chosen(
+/// Takes the first address that listens, IPv4 before IPv6; else the first one. A single address is
+/// not tried.
+fn choose_address(
     mut addresses: Vec<SocketAddr>,
     listens: impl Fn(&SocketAddr) -> bool,
 ) -> Option<SocketAddr> {
@@ -133,18 +112,16 @@ fn chosen(
     Some(addresses.into_iter().find(listens).unwrap_or(first))
 }
 
-/// Whether somebody takes connections there.
-fn listens(address: &SocketAddr) -> bool {
-    TcpStream::connect_timeout(address, PATIENCE).is_ok()
+fn has_listener(address: &SocketAddr) -> bool {
+    TcpStream::connect_timeout(address, CONNECT_TIMEOUT).is_ok()
 }
 
-/// The path as it is sent.
-fn path(url: &Url) -> &str {
+fn request_path(url: &Url) -> &str {
     if url.path().is_empty() { "/" } else { url.path() }
 }
 
-/// Whether an address is this machine's own. The kernel answers to its own address from that same one;
-/// nothing is sent to find out.
+/// The kernel talks to its own address from that same address. Connecting a UDP socket shows it, and
+/// sends nothing.
 fn is_local(address: IpAddr) -> bool {
     if address.is_loopback() || address.is_unspecified() {
         return true;
@@ -173,8 +150,8 @@ mod tests {
             ("http://[::1]:81/", "http://[::1]:81/"),
             ("http+unix://%2Frun%2Fweb.sock/page", "http+unix://%2Frun%2Fweb.sock/page"),
         ] {
-            assert_eq!(canonical(text).as_deref(), Ok(form), "{text}");
-            assert_eq!(canonical(form).as_deref(), Ok(form), "{form} once more");
+            assert_eq!(to_canonical_url(text).as_deref(), Ok(form), "{text}");
+            assert_eq!(to_canonical_url(form).as_deref(), Ok(form), "{form} once more");
         }
     }
 
@@ -192,7 +169,7 @@ mod tests {
             ("http+unix:///page", "no socket"),
             ("http+unix://web.sock/page", "no socket"),
         ] {
-            let error = canonical(text).unwrap_err();
+            let error = to_canonical_url(text).unwrap_err();
             assert!(error.contains(reason) && error.contains("\nvalid: "), "{text}: {error}");
         }
     }
@@ -220,12 +197,12 @@ mod tests {
             (&[][..], "127.0.0.1:80"),
         ] {
             let there = all(there);
-            let found = chosen(both(), |address| there.contains(address));
+            let found = choose_address(both(), |address| there.contains(address));
             assert_eq!(found, loaded.parse::<SocketAddr>().ok(), "{there:?}");
         }
-        let single = chosen(all(&["[::1]:80"]), |_| panic!("a single one is not tried"));
+        let single = choose_address(all(&["[::1]:80"]), |_| panic!("a single one is not tried"));
         assert_eq!(single, "[::1]:80".parse::<SocketAddr>().ok());
-        assert_eq!(chosen(Vec::new(), |_| true), None);
+        assert_eq!(choose_address(Vec::new(), |_| true), None);
     }
 
     #[test]
@@ -235,7 +212,7 @@ mod tests {
             assert!(error.contains("another machine"), "{error}");
         }
         assert!(PageAddress::from_url("http://127.9.8.7/").is_ok());
-        let theirs = PageAddress::anywhere("http://192.0.2.1:81/x").unwrap();
+        let theirs = PageAddress::from_url_anywhere("http://192.0.2.1:81/x").unwrap();
         assert_eq!(theirs.at, At::Tcp("192.0.2.1:81".parse().unwrap()));
     }
 }

@@ -1,11 +1,9 @@
-//! Databases on servers that somebody else runs: what can't be had of them.
-
 use bakeoff_experiment::{Cell, Factor, HOST};
 
 use crate::refusal::Refusal;
 
-/// What a server that somebody else runs leaves to choose of the factors that stage it, and what bakeoff
-/// can't do with such a server.
+/// Factors that stage a server: the only level that an external server can have, and what bakeoff
+/// can't do there.
 const ONLY: [(Factor, &str, &str); 5] = [
     (Factor::DISK, HOST, "put a disk under it"),
     (Factor::MEMORY, "unlimited", "limit its memory"),
@@ -14,9 +12,8 @@ const ONLY: [(Factor, &str, &str); 5] = [
     (Factor::STATE, "warm", "restart it or know what it owes"),
 ];
 
-/// Refuses what can't be had of a server that somebody else runs: all of it at once, with the flags that
-/// mend it.
-pub fn check(cell: &Cell) -> Result<(), Refusal> {
+/// Reports all problems at once, with the flags that solve them.
+pub fn check_external(cell: &Cell) -> Result<(), Refusal> {
     let other = ONLY.iter().filter(|(factor, only, _)| cell.base(*factor) != *only);
     let refused: Vec<&(Factor, &str, &str)> = other.collect();
     if refused.is_empty() {

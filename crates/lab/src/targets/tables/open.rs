@@ -1,45 +1,39 @@
-//! A database that is open, and the workload's clients on its sessions.
-
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bakeoff_engines::{Database, Debt, EngineHome, Session};
 use bakeoff_load::{
     Blocking, BlockingClient, ClientShare, Driver, Interleaved, MOST_FAILURES, OperationOutcome,
-    OperationSink, Pacer, WorkDone,
+    OperationSink, Pacer, WorkAmount,
 };
 use bakeoff_results::Measures;
 use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_workloads::{self as workloads, Claims, Name};
 
 use super::kinds::Kinds;
-use super::meter::{Metered, Split};
+use super::meter::{MeteredSession, TimeSplit};
 use super::ready::Ready;
-use super::written::StatementTotals;
+use super::statement_totals::StatementTotals;
 use crate::TrialError;
-use crate::machine::open_files;
+use crate::machine::{count_processors, open_files};
 use crate::targets::{Audit, ClientTally, ConditioningStep, Processes, RunningTarget};
 
-/// An open database and the workload on it.
 pub(super) struct OpenDatabase<'a> {
     ready: &'a Ready,
     database: Box<dyn Database>,
-    /// What the clients that have stopped did, since somebody asked.
-    total: Mutex<(Split, StatementTotals)>,
+    /// The work of clients that stopped since the last question.
+    total: Mutex<(TimeSplit, StatementTotals)>,
 }
 
 impl<'a> OpenDatabase<'a> {
-    /// The workload on a database that is open.
     pub fn new(ready: &'a Ready, database: Box<dyn Database>) -> Self {
         Self { ready, database, total: Mutex::default() }
     }
 
-    /// The database.
     pub fn database(&self) -> &dyn Database {
         &*self.database
     }
 
-    /// What the engine's own check finds.
     fn own_check(&self) -> Vec<String> {
         match self.database.check() {
             Ok(faults) => faults,
@@ -47,27 +41,20 @@ impl<'a> OpenDatabase<'a> {
         }
     }
 
-    fn client<'b>(
+    fn make_client<'b>(
         &'b self,
         number: usize,
         share: &ClientShare,
         claims: Option<Box<dyn Claims + 'b>>,
     ) -> Result<SessionClient<'b>, TrialError> {
         let prepared = &self.ready.prepared;
-        let client = match (claims, prepared.audited()) {
-            (None, _) => prepared.client(number, share.of, share.seed),
-            (Some(claims), Some(audited)) => audited.claimant(number, claims),
+        let client = match (claims, prepared.as_audited()) {
+            (None, _) => prepared.make_client(number, share.of, share.seed),
+            (Some(claims), Some(audited)) => audited.make_claimant(number, claims),
             (Some(_), None) => return Err(TrialError::User("its clients claim nothing".into())),
         };
-        let writing = &self.ready.writing;
-        let session = match prepared.connects_each_time() {
-            true => Metered::each(&*self.database, writing),
-            false => {
-                let session = self.database.session();
-                let session = session.map_err(|error| TrialError::Engine(error.to_string()))?;
-                Metered::new(session, writing)
-            }
-        };
+        let connects = prepared.connects_each_time();
+        let session = MeteredSession::open(&*self.database, connects, &self.ready.writing)?;
         let round_trip = prepared.round_trip();
         Ok(SessionClient { client, kinds: &self.ready.kinds, session, round_trip })
     }
@@ -78,28 +65,27 @@ impl RunningTarget for OpenDatabase<'_> {
         self.ready.kinds.names()
     }
 
-    /// Calls that never wait need no thread for each client: more of them than there are processors
-    /// would measure the scheduler.
+    /// Calls that never wait need no thread per client: more threads than processors would measure
+    /// the scheduler.
     fn drivers(&self, clients: usize) -> usize {
         if self.ready.engine.about().stores {
             return clients;
         }
-        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        clients.min(processors)
+        clients.min(count_processors())
     }
 
     fn files_per_client(&self) -> Result<usize, TrialError> {
-        let failed = |error| TrialError::place("open files can't be counted", error);
-        let before = open_files::count().map_err(failed)?;
+        let failed = |error| TrialError::place_error("open files can't be counted", error);
+        let before = open_files::count_open_files().map_err(failed)?;
         let one = self.database.session();
         let one =
             one.map_err(|error| TrialError::Engine(format!("no client could connect: {error}")))?;
-        let each = open_files::count().map_err(failed)?.saturating_sub(before);
+        let each = open_files::count_open_files().map_err(failed)?.saturating_sub(before);
         drop(one);
         Ok(each)
     }
 
-    fn driver<'a>(
+    fn make_driver<'a>(
         &'a self,
         share: &ClientShare,
         claims: Option<Box<dyn Claims + 'a>>,
@@ -107,7 +93,7 @@ impl RunningTarget for OpenDatabase<'_> {
         let mut claims = claims;
         let mut clients = Vec::with_capacity(share.clients.len());
         for number in share.clients.clone() {
-            clients.push(self.client(number, share, claims.take())?);
+            clients.push(self.make_client(number, share, claims.take())?);
         }
         Ok(Box::new(Clients { clients, total: &self.total }))
     }
@@ -118,17 +104,16 @@ impl RunningTarget for OpenDatabase<'_> {
         clients: usize,
         seed: u64,
     ) -> Result<ConditioningStep<'_>, TrialError> {
-        let engine = |error: bakeoff_engines::Error| TrialError::Engine(error.to_string());
-        let mut session = self.database.session().map_err(engine)?;
-        let mut client = self.ready.prepared.conditioner(number, clients, seed);
+        let mut session = self.database.session()?;
+        let mut client = self.ready.prepared.make_conditioner(number, clients, seed);
         let kinds = &self.ready.kinds;
-        // What one of several works with, another may have deleted meanwhile.
+        // Another client may have deleted what this one works with.
         let most = if clients > 1 { MOST_FAILURES } else { 0 };
         let mut failures = 0;
         Ok(Box::new(move || {
-            let operation = client.choose();
+            let operation = client.choose_operation();
             let mut tally = workloads::OperationTally::default();
-            match client.perform(operation, &mut *session, &mut tally) {
+            match client.run_operation(operation, &mut *session, &mut tally) {
                 Ok(()) => failures = 0,
                 Err(_) if failures < most => failures += 1,
                 Err(error) => {
@@ -142,7 +127,7 @@ impl RunningTarget for OpenDatabase<'_> {
     }
 
     fn debt(&self) -> Result<Option<Debt>, TrialError> {
-        self.database.debt().map_err(|error| TrialError::Engine(error.to_string()))
+        Ok(self.database.debt()?)
     }
 
     fn warm(&self) -> Result<(), TrialError> {
@@ -160,15 +145,15 @@ impl RunningTarget for OpenDatabase<'_> {
             return Ok(None);
         }
         let mut faults = self.own_check();
-        match self.ready.prepared.invariants(&*self.database) {
+        match self.ready.prepared.find_violations(&*self.database) {
             Ok(broken) => faults.extend(broken),
             Err(error) => faults.push(format!("it can't be read: {error}")),
         }
         Ok(Some(faults))
     }
 
-    fn missed(&self) -> Vec<String> {
-        self.ready.prepared.site().map_or_else(Vec::new, |site| site.missed())
+    fn describe_missed(&self) -> Vec<String> {
+        self.ready.prepared.site().map_or_else(Vec::new, |site| site.list_missed())
     }
 
     fn groups(&self) -> Vec<(&'static str, Processes)> {
@@ -183,32 +168,30 @@ impl RunningTarget for OpenDatabase<'_> {
     fn counters(&self) -> Measures {
         let mut measures = Measures::default();
         for (name, count) in self.database.counters() {
-            measures.count(name, count);
+            measures.set_counter(name, count);
         }
         measures
     }
 
-    fn writes_back(&self) -> &'static [&'static str] {
-        self.database.writes_back()
+    fn writes_back(&self) -> Vec<&str> {
+        self.database.writes_back().to_vec()
     }
 
-    fn cache_misses(&self) -> &'static [&'static str] {
-        self.database.cache_misses()
+    fn cache_misses(&self) -> Vec<&str> {
+        self.database.cache_misses().to_vec()
     }
 
-    fn tally(&self) -> Option<ClientTally> {
+    fn take_tally(&self) -> Option<ClientTally> {
         let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
         let (split, written) = std::mem::take(&mut *total);
-        let inside = split.engine_share();
-        let StatementTotals { commits, bytes, returned } = written;
-        Some(ClientTally { commits, bytes, returned: Some(returned), inside })
+        Some(written.tally(split.engine_share()))
     }
 
     fn audit(&self, claims: &[Vec<u8>], off_at_ns: u64) -> Result<Audit, TrialError> {
-        let audited = self.ready.prepared.audited();
+        let audited = self.ready.prepared.as_audited();
         let audited = audited.ok_or_else(|| TrialError::User("it can't audit itself".into()))?;
         let mut faults = self.own_check();
-        let findings = match audited.audit(&*self.database, claims, off_at_ns) {
+        let findings = match audited.audit_database(&*self.database, claims, off_at_ns) {
             Ok(findings) => findings,
             Err(error) => {
                 faults.push(format!("it can't be read: {error}"));
@@ -219,39 +202,42 @@ impl RunningTarget for OpenDatabase<'_> {
     }
 }
 
-/// A workload's client on a session of its own.
 struct SessionClient<'a> {
     client: Box<dyn workloads::WorkloadClient + 'a>,
     kinds: &'a Kinds,
-    session: Metered<'a>,
-    /// How much later than the engine's answer an operation ends for it.
+    session: MeteredSession<'a>,
+    /// The simulated network time by which an operation ends after the engine's answer.
     round_trip: Duration,
 }
 
 impl BlockingClient for &mut SessionClient<'_> {
-    fn choose(&mut self) -> usize {
-        self.kinds.kind(self.client.choose())
+    fn choose_operation(&mut self) -> usize {
+        self.kinds.kind(self.client.choose_operation())
     }
 
-    fn operate(&mut self, kind: usize) -> OperationOutcome {
+    fn run_operation(&mut self, kind: usize) -> OperationOutcome {
         let mut tally = workloads::OperationTally::default();
         let SessionClient { client, kinds, session, round_trip } = &mut **self;
         let operation = kinds.operation(kind);
-        let perform = |session: &mut dyn Session| client.perform(operation, session, &mut tally);
-        let error = session.operation(perform).err().map(|error| error.to_string());
+        let perform =
+            |session: &mut dyn Session| client.run_operation(operation, session, &mut tally);
+        let error = session.run_operation(perform).err().map(|error| error.to_string());
         if !round_trip.is_zero() {
             std::thread::sleep(*round_trip);
         }
-        let work = WorkDone { rows: tally.rows, bytes: tally.bytes };
+        let work = WorkAmount { rows: tally.rows, bytes: tally.bytes };
         OperationOutcome { retries: tally.retries, work, error }
+    }
+
+    fn think_time(&mut self, kind: usize) -> Duration {
+        self.client.think_time(self.kinds.operation(kind))
     }
 }
 
-/// The clients of a driver: one that blocks its thread, or several that take turns on it.
+/// Either one client that blocks its thread, or several in turn.
 struct Clients<'a> {
     clients: Vec<SessionClient<'a>>,
-    /// Where what they did is added up when they have stopped.
-    total: &'a Mutex<(Split, StatementTotals)>,
+    total: &'a Mutex<(TimeSplit, StatementTotals)>,
 }
 
 impl Driver for Clients<'_> {
@@ -263,7 +249,7 @@ impl Driver for Clients<'_> {
         let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
         for SessionClient { session, .. } in &self.clients {
             total.0 = total.0.plus(session.split());
-            total.1 = total.1.plus(session.written());
+            total.1 = total.1.plus(session.statement_totals());
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Tests of the target: how large its data are, and how little memory it takes.
 
+use bakeoff_engines::DeclaredLevels;
 use bakeoff_engines::Durability;
 use bakeoff_experiment::Declared;
-use bakeoff_factor::DeclaredLevels;
 use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_workloads::{
     Name, PreparedWorkload, RowsFile, Workload, WorkloadParameters, WorkloadScale,
@@ -11,14 +11,14 @@ use bakeoff_workloads::{
 use super::resolved::ResolvedTables;
 use super::server::PageServer;
 use super::{EMBEDDED_BYTES, TablesTarget};
-use crate::targets::Target;
+use crate::targets::{Subject, Target};
 
 static WIDTH: Declared = Declared {
     name: "width",
     summary: "bytes of a row",
     syntax: "a number",
     default: "10",
-    canonical: |text| Ok(text.into()),
+    canonical: &|text| Ok(text.into()),
 };
 
 /// A workload of ten rows whose width is a factor, but for its size.
@@ -43,7 +43,7 @@ impl Workload for Wide {
         vec![&WIDTH]
     }
 
-    fn size(&self, _: &str, levels: &DeclaredLevels) -> u64 {
+    fn estimate_size(&self, _: &str, levels: &DeclaredLevels) -> u64 {
         10 * levels.level_of(&WIDTH).parse::<u64>().expect("a checked level")
     }
 
@@ -56,80 +56,76 @@ impl Workload for Wide {
     }
 }
 
+/// What the target knows of these levels.
+fn subject(
+    engine: &str,
+    workload: &str,
+    change: impl FnOnce(&mut ResolvedTables),
+) -> Box<dyn Subject> {
+    let mut resolved = ResolvedTables {
+        engine: engine.into(),
+        url: None,
+        workload: workload.into(),
+        definition: None,
+        scale: "small".into(),
+        seed: 1,
+        text: None,
+        rows: None,
+        durability: Durability::Strict,
+        settings: Vec::new(),
+        levels: DeclaredLevels::default(),
+        server: PageServer::None,
+        gzip: false,
+    };
+    change(&mut resolved);
+    let engines = ["postgres", "sqlite"].map(|name| bakeoff_engines::find_level(name).unwrap());
+    let workloads =
+        ["point", "text-oltp"].map(|name| bakeoff_workloads::find_workload(name).unwrap());
+    let workloads: Vec<&'static dyn Workload> = workloads.into_iter().chain([&Wide as _]).collect();
+    let tables = TablesTarget::new(engines.to_vec(), workloads);
+    tables.read_subject(&serde_json::to_value(&resolved).unwrap()).unwrap()
+}
+
 #[test]
 fn a_size_is_that_of_the_levels() {
-    let sqlite = bakeoff_engines::find("sqlite").expect("an engine");
-    let point = bakeoff_workloads::find("point").expect("a workload");
-    let text_oltp = bakeoff_workloads::find("text-oltp").expect("a workload");
-    let tables = TablesTarget::new(vec![sqlite], vec![&Wide, point, text_oltp]);
-    let sized = |workload: &str, scale: &str, levels: DeclaredLevels, rows: Option<RowsFile>| {
-        let resolved = ResolvedTables {
-            engine: "sqlite".into(),
-            url: None,
-            workload: workload.into(),
-            scale: scale.into(),
-            seed: 1,
-            text: None,
-            rows,
-            durability: Durability::Strict,
-            settings: Vec::new(),
-            levels,
-            server: PageServer::None,
-            gzip: false,
-        };
-        let subject = serde_json::to_value(&resolved).expect("plain data");
-        tables.size(&subject).expect("it is known")
+    let size = |workload: &str, scale: &str, change: fn(&mut ResolvedTables)| {
+        let subject = subject("sqlite", workload, |resolved| {
+            resolved.scale = scale.into();
+            change(resolved);
+        });
+        subject.size().unwrap()
     };
-    let size = |workload: &str, scale: &str, levels| sized(workload, scale, levels, None);
-    let wide = |width: &str| DeclaredLevels::from_iter([("width".to_owned(), width.to_owned())]);
-    assert_eq!(size("wide", "only", DeclaredLevels::default()).rows, 100);
-    let large = size("wide", "only", wide("1000000"));
+    assert_eq!(size("wide", "only", |_| ()).rows, 100);
+    let large = size("wide", "only", |resolved| {
+        let width = ("width".to_owned(), "1000000".to_owned());
+        resolved.levels = DeclaredLevels::from_iter([width]);
+    });
     assert_eq!(large.rows, 10_000_000);
     assert_eq!(large.disk, EMBEDDED_BYTES + 3 * 10_000_000);
-    assert_eq!(size("point", "large", DeclaredLevels::default()).rows, 105_000_000);
-
+    assert_eq!(size("point", "large", |_| ()).rows, 105_000_000);
     // Of a file it is the mean of its rows, as often as the scale has rows.
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("rows.tsv");
-    std::fs::write(&path, "Ape\tAn ape.\nBee\tA bee, a small one.\n").expect("a file");
-    let rows = RowsFile::survey(&path).expect("it is right");
-    let of_file = sized("text-oltp", "small", DeclaredLevels::default(), Some(rows));
+    let of_file = size("text-oltp", "small", |resolved| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.tsv");
+        std::fs::write(&path, "Ape\tAn ape.\nBee\tA bee, a small one.\n").unwrap();
+        resolved.rows = Some(RowsFile::survey(&path).unwrap());
+    });
     assert_eq!(of_file.rows, 16 * 10_000);
 }
 
 #[test]
 fn with_php_in_the_databases_group_the_least_memory_is_not_known() {
-    let engines = ["postgres", "sqlite"].map(|name| bakeoff_engines::find(name).unwrap());
-    let point = bakeoff_workloads::find("point").expect("a workload");
-    let tables = TablesTarget::new(engines.to_vec(), vec![point]);
-    let subject = |engine: &str, server: PageServer| {
-        let resolved = ResolvedTables {
-            engine: engine.into(),
-            url: None,
-            workload: "point".into(),
-            scale: "small".into(),
-            seed: 1,
-            text: None,
-            rows: None,
-            durability: Durability::Strict,
-            settings: Vec::new(),
-            levels: DeclaredLevels::default(),
-            server,
-            gzip: false,
-        };
-        serde_json::to_value(&resolved).expect("plain data")
+    let served = |engine: &str, server: PageServer| {
+        subject(engine, "point", |resolved| resolved.server = server)
     };
-    let least = |engine: &str, server: PageServer| {
-        tables.least_memory(&subject(engine, server), DATABASE_GROUP, 1)
-    };
+    let least =
+        |engine: &str, server: PageServer| served(engine, server).least_memory(DATABASE_GROUP, 1);
     assert!(least("sqlite", PageServer::BuiltIn).is_some());
     assert_eq!(least("sqlite", PageServer::Php), None);
     // PHP is in a group of its own, with as many sessions as the built-in server has.
     assert_eq!(least("postgres", PageServer::Php), least("postgres", PageServer::BuiltIn));
     assert!(least("postgres", PageServer::Php) > least("postgres", PageServer::None));
-    let most = |server| tables.most_clients(&subject("postgres", server)).number;
-    assert_eq!(
-        [PageServer::None, PageServer::BuiltIn, PageServer::Php].map(most),
-        [1024, 20_000, 4_000]
-    );
+    let most = |server| served("postgres", server).most_clients().number;
+    let all = [PageServer::None, PageServer::BuiltIn, PageServer::Php].map(most);
+    assert_eq!(all, [1024, 20_000, 4_000]);
 }

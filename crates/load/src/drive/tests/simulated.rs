@@ -79,7 +79,7 @@ impl<F: FnMut(usize) -> Work> Actor<'_, F> {
     fn start(&mut self, intended: ClockNanos) -> Step {
         self.turns += 1;
         let Work { kind, takes, done } = (self.work)(self.turns);
-        self.recorder.begin(0, kind, intended);
+        self.recorder.begin_operation(0, kind, intended);
         let (started, ended) = (self.at, self.at + takes);
         self.at = ended;
         Step::Busy(EndedOperation { lane: 0, kind, intended, started, ended, done })
@@ -102,34 +102,34 @@ pub fn simulated_until<F: FnMut(usize) -> Work>(
     client: impl Fn(usize) -> F,
     asked: ClockNanos,
 ) -> Seen {
-    check(plan);
+    check_plan(plan);
     let stop = AtomicBool::new(false);
-    let (halt, pace, clock) = (&Halt::new(&stop), plan.pace.begin(), DriverClock::stopped());
+    let (halt, pace, clock) = (&StopSignal::new(&stop), plan.pace.begin(), DriverClock::stopped());
     let (full, batches) = sync_channel(plan.drivers * BATCHES);
     let (ready, _) = channel::<DriverLanes<()>>();
     let (mut actors, mut empties, mut all_lanes) = (Vec::new(), Vec::new(), Vec::new());
-    for share in ClientShare::out(plan.clients, plan.drivers, plan.seed) {
+    for share in ClientShare::share_out(plan.clients, plan.drivers, plan.seed) {
         let work = client(share.clients.start);
         let (member, _, empty) = DriverSetup::new(plan, share, &full, &ready, halt);
         let DriverSetup { kinds, until, channel, .. } = member;
         let lanes = Arc::new(Lanes::new(1));
         let recorder = Recorder::new(clock, lanes.clone(), (until, kinds), halt, channel);
-        let (pacer, step) = (pace.pacer(clock, halt), Step::Free);
+        let (pacer, step) = (pace.make_pacer(clock, halt), Step::Free);
         actors.push(Actor { work, pacer, recorder, step, at: 0, turns: 0 });
         empties.push(empty);
         all_lanes.push(lanes);
     }
-    halt.watch(all_lanes);
+    halt.watch_lanes(all_lanes);
     let shared = CollectorContext { clock, batches, empties, pace: &pace, halt };
     let mut collector = Collector::new(plan, pace.is_open());
     let (mut progress, mut overdue) = (Vec::new(), Vec::new());
     let mut observe = |now: &DriveProgress| {
         progress.push(*now);
-        if nanoseconds(now.elapsed) >= asked {
+        if to_nanoseconds(now.elapsed) >= asked {
             stop.store(true, std::sync::atomic::Ordering::Relaxed);
         }
     };
-    let mut late = |so_far: &Collector| overdue.push(gather(so_far, &[], &pace, halt));
+    let mut late = |so_far: &Collector| overdue.push(gather_outcome(so_far, &[], &pace, halt));
     let (mut now, mut next) = (0, 0);
     loop {
         if halt.is_on() {
@@ -147,25 +147,25 @@ pub fn simulated_until<F: FnMut(usize) -> Work>(
         if !looks {
             soonest.advance();
             while let Ok(batch) = shared.batches.try_recv() {
-                collector.take(batch, &shared);
+                collector.take_batch(batch, &shared);
                 looks = true;
             }
         }
         if looks {
-            next = collector.turn(now, &shared, &mut observe, &mut late);
+            next = collector.take_turn(now, &shared, &mut observe, &mut late);
         }
     }
     while let Ok(batch) = shared.batches.try_recv() {
-        collector.take(batch, &shared);
+        collector.take_batch(batch, &shared);
     }
-    collector.close(now, &shared);
+    collector.end_window(now, &shared);
     let run = |actor: &Actor<'_, F>| DriverReport {
         driven: DriverRun {
             started_s: 0.0,
-            stopped_s: seconds(actor.recorder.last),
+            stopped_s: to_seconds(actor.recorder.last),
             cpu: Duration::ZERO,
             run_delay: None,
-            handing_over_s: seconds(actor.recorder.handing_over),
+            handing_over_s: to_seconds(actor.recorder.handing_over),
         },
         tallies: actor.recorder.tallies.clone(),
     };
@@ -174,6 +174,6 @@ pub fn simulated_until<F: FnMut(usize) -> Work>(
     let gave_up = actors.iter().enumerate().find_map(|(client, actor)| {
         actor.recorder.gave_up.as_ref().map(|(_, text)| (client, text.clone()))
     });
-    let outcome = gather(&collector, &runs, &pace, halt);
+    let outcome = gather_outcome(&collector, &runs, &pace, halt);
     Seen { outcome, progress, overdue, gave_up, done }
 }

@@ -1,17 +1,16 @@
-//! How the cuts were made, and a picture of what they took.
+//! Describes how the cuts were made, and draws their losses.
 
 use std::collections::BTreeMap;
 
 use bakeoff_analysis::PromiseView;
-use bakeoff_results::{Cut, FileSystem, Promised};
+use bakeoff_results::{Cut, DurabilityPromise, FileSystem, OwnFactor};
 
-use super::found::{Uncounted, uncounted};
-use crate::loss::{self, LossLane, LossLimit};
+use super::findings::{UncountedImages, count_uncounted};
+use crate::loss_chart::{self, LossLane, LossLimit};
 use crate::promises::PromiseCuts;
 use crate::words;
 
-/// How the cuts were made: a sentence for each run.
-pub fn how(all: &[PromiseCuts<'_>]) -> String {
+pub fn describe_cuts(all: &[PromiseCuts<'_>]) -> String {
     let runs = all.chunk_by(|one, next| one.folder == next.folder);
     let mut sentences: Vec<String> = runs.map(how_of_run).collect();
     if all.iter().any(|told| told.promise.kept == Some(false)) {
@@ -26,41 +25,44 @@ fn how_of_run(all: &[PromiseCuts<'_>]) -> String {
     let (folder, plan) = (all[0].folder, all[0].plan);
     let sum = |of: fn(&PromiseView) -> u32| all.iter().map(|told| of(told.promise)).sum::<u32>();
     let (made, failed) = (sum(|promise| promise.cuts), sum(|promise| promise.failed));
-    let mut text = format!("{} made", words::many(made as usize, "cut"));
+    let mut text = format!("{} made", words::count_nouns(made as usize, "cut"));
     match (folder, plan) {
-        (None, Some(plan)) => text += &format!(" of {} planned", words::count(plan.planned.into())),
+        (None, Some(plan)) => {
+            text += &format!(" of {} planned", words::format_count(plan.planned.into()))
+        }
         (Some(folder), _) => text += &format!(" by the run in {folder}"),
         (None, None) => {}
     }
     if let Some(plan) = plan {
-        let clients = words::many(plan.clients as usize, "client");
-        // Where disks promise, each has a row.
-        text += &match &*plan.promise.who {
-            "disk" => format!(", with {clients} at work"),
-            _ => format!(", on the disk {} with {clients} at work", plan.disk),
+        let clients = words::count_nouns(plan.clients as usize, "client");
+        // If disks make the promise, each has a row.
+        text += &if plan.promise.who == OwnFactor::Disk {
+            format!(", with {clients} at work")
+        } else {
+            format!(", on the disk {} with {clients} at work", plan.disk)
         };
         if plan.file_systems.contains(&FileSystem::Posix) {
             text += "; on posix a name is there once its folder was synced, as POSIX promises and no \
                      more, and on ext4 with the next commit of the journal";
         }
     }
-    text += &conditioned(all);
-    text += &placed(all);
-    text += &again(all);
+    text += &describe_conditioning(all);
+    text += &describe_placing(all);
+    text += &describe_second_cuts(all);
     if failed > 0 {
-        text += &format!("; {} failed", words::count(failed.into()));
+        text += &format!("; {} failed", words::format_count(failed.into()));
     }
     text + "."
 }
 
-/// What the clients did before, where they turned debts over.
-fn conditioned(all: &[PromiseCuts<'_>]) -> String {
+/// The clients' work before the cut, if they cycled deferred work.
+fn describe_conditioning(all: &[PromiseCuts<'_>]) -> String {
     let cuts = all.iter().flat_map(|told| &told.cuts);
     let operations = cuts.filter_map(|cut| Some(cut.conditioned.as_ref()?.operations));
     let range = operations
         .map(|it| (it, it))
         .reduce(|(least, most), (it, _)| (least.min(it), most.max(it)));
-    let count = |(least, most)| match (words::count(least), words::count(most)) {
+    let count = |(least, most)| match (words::format_count(least), words::format_count(most)) {
         (least, most) if least == most => least,
         (least, most) => format!("{least} to {most}"),
     };
@@ -70,8 +72,8 @@ fn conditioned(all: &[PromiseCuts<'_>]) -> String {
     })
 }
 
-/// What cuts were placed in, and in which that did not come.
-fn placed(all: &[PromiseCuts<'_>]) -> String {
+/// The payments in which cuts were placed, and those that did not occur.
+fn describe_placing(all: &[PromiseCuts<'_>]) -> String {
     let cuts = all.iter().flat_map(|told| &told.cuts).filter(|cut| cut.failed.is_none());
     let (mut came, mut late) = (BTreeMap::<&str, u64>::new(), 0);
     for placed in cuts.filter_map(|cut| cut.placed.as_ref()) {
@@ -80,8 +82,10 @@ fn placed(all: &[PromiseCuts<'_>]) -> String {
             false => late += 1,
         }
     }
-    let list: Vec<String> =
-        came.iter().map(|(what, count)| format!("{} in a {what}", words::count(*count))).collect();
+    let list: Vec<String> = came
+        .iter()
+        .map(|(what, count)| format!("{} in a {what}", words::format_count(*count)))
+        .collect();
     let mut text = match list.is_empty() {
         true => String::new(),
         false => format!("; placed where deferred work is done: {}", list.join(", ")),
@@ -89,14 +93,14 @@ fn placed(all: &[PromiseCuts<'_>]) -> String {
     if late > 0 {
         text += &format!(
             "; {} were to be, but no such work came in time, and the power went later",
-            words::count(late)
+            words::format_count(late)
         );
     }
     text
 }
 
-/// How often the power went a second time, and how often while there was still something to do.
-fn again(all: &[PromiseCuts<'_>]) -> String {
+/// How often the power went a second time, and how often there was still work to recover then.
+fn describe_second_cuts(all: &[PromiseCuts<'_>]) -> String {
     let judged = all.iter().flat_map(|told| &told.cuts).flat_map(|cut| &cut.judged);
     let again: Vec<_> = judged.filter_map(|judged| judged.again.as_ref()).collect();
     let in_time = again.iter().filter(|again| again.in_time).count();
@@ -105,25 +109,24 @@ fn again(all: &[PromiseCuts<'_>]) -> String {
     }
     format!(
         "; the power went again in {} recoveries, in {} of them before all was recovered and checked",
-        words::count(again.len() as u64),
-        words::count(in_time as u64)
+        words::format_count(again.len() as u64),
+        words::format_count(in_time as u64)
     )
 }
 
-/// How old the oldest loss of each cut was.
-pub fn picture(all: &[PromiseCuts<'_>]) -> Option<String> {
+pub fn draw_losses(all: &[PromiseCuts<'_>]) -> Option<String> {
     let tried = all.iter().filter(|told| told.promise.cuts > 0);
-    let lanes: Vec<LossLane> = tried.map(lane).collect();
-    loss::svg(&lanes)
+    let lanes: Vec<LossLane> = tried.map(build_lane).collect();
+    loss_chart::draw_lanes(&lanes)
 }
 
-fn lane(told: &PromiseCuts<'_>) -> LossLane {
+fn build_lane(told: &PromiseCuts<'_>) -> LossLane {
     let promise = told.promise;
     let of_rule = |keep: &str| {
         let judged = |cut: &&Cut| {
             let of_rule = cut.judged.iter().filter(|judged| judged.keep == keep);
             let dot = |verdict: &bakeoff_results::AuditResult| {
-                Some((verdict.oldest_lost_s?, verdict.breaks(cut.promised)))
+                Some((verdict.oldest_lost_s?, verdict.breaks_promise(cut.promised)))
             };
             of_rule.filter_map(|judged| dot(&judged.verdict)).collect::<Vec<_>>()
         };
@@ -134,9 +137,9 @@ fn lane(told: &PromiseCuts<'_>) -> LossLane {
     LossLane {
         name: format!("{}, {}{folder}", promise.engine, told.level()),
         rules: rules.collect(),
-        empty: match uncounted(promise) {
-            Uncounted::None | Uncounted::Some => "nothing lost",
-            Uncounted::All => "nothing could be counted",
+        empty: match count_uncounted(promise) {
+            UncountedImages::None | UncountedImages::Some => "nothing lost",
+            UncountedImages::All => "nothing could be counted",
         },
         uncounted: told
             .cuts
@@ -145,8 +148,8 @@ fn lane(told: &PromiseCuts<'_>) -> LossLane {
             .filter(|it| it.verdict.corrupt.is_some() && it.verdict.oldest_lost_s.is_none())
             .count(),
         limit: match promise.promised {
-            Promised::Whole { window_s, most_lost } => LossLimit { window_s, most_lost },
-            Promised::Nothing | Promised::Everything => LossLimit::default(),
+            DurabilityPromise::Whole { window_s, most_lost } => LossLimit { window_s, most_lost },
+            DurabilityPromise::Nothing | DurabilityPromise::Everything => LossLimit::default(),
         },
     }
 }

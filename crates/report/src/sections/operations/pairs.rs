@@ -1,18 +1,16 @@
-//! Levels other than the baseline against each other: by their own pairs of trials, which tell more than
-//! two intervals that overlap.
+//! Compares levels other than the baseline with each other by their own pairs of trials, which are
+//! more exact than overlapping intervals.
 
 use bakeoff_analysis::Comparison;
 
-use super::{interval, ratio};
+use super::{format_interval, format_ratio};
 use crate::block::{ColumnKind, ReportCell, ReportColumn, ReportRow, ReportTable, TableStyle};
 use crate::layout::{ConditionLevels, DocumentLayout};
 use crate::verdict;
 use crate::words;
 
-/// A row for each condition and pair of an operation; `None` where there is no such pair.
-pub fn table<'a>(layout: &DocumentLayout<'a>, operation: &'a str) -> Option<ReportTable> {
-    let names =
-        layout.varying.iter().map(|factor| ReportColumn::new(ColumnKind::Condition, *factor));
+pub fn build_table<'a>(layout: &DocumentLayout<'a>, operation: &'a str) -> Option<ReportTable> {
+    let names = ReportColumn::from_factors(&layout.varying);
     let columns = [
         ReportColumn::new(ColumnKind::Name, layout.compare),
         ReportColumn::new(ColumnKind::Level, "against"),
@@ -23,9 +21,12 @@ pub fn table<'a>(layout: &DocumentLayout<'a>, operation: &'a str) -> Option<Repo
     let mut rows = Vec::new();
     let mut most = None;
     for condition in &layout.conditions {
-        let pairs = layout.between(operation, condition).iter().filter(|it| it.ratio.is_some());
+        let pairs = layout
+            .comparisons_without_baseline(operation, condition)
+            .iter()
+            .filter(|it| it.ratio.is_some());
         for (number, pair) in pairs.enumerate() {
-            rows.push(row(layout, condition, pair, number > 0));
+            rows.push(build_row(layout, condition, pair, number > 0));
             most = most.max(pair.is_held_back().then_some(pair.adjusted_over));
         }
     }
@@ -34,26 +35,35 @@ pub fn table<'a>(layout: &DocumentLayout<'a>, operation: &'a str) -> Option<Repo
         look: TableStyle::Figures,
         columns: names.chain(columns).collect(),
         rows,
-        note: most.map(|over| verdict::explained(Some(over))),
+        note: most.map(|over| verdict::explain_mark(Some(over))),
         ..ReportTable::default()
     })
 }
 
-fn row<'a>(
+fn build_row<'a>(
     layout: &DocumentLayout<'a>,
     condition: &ConditionLevels<'a>,
     pair: &Comparison,
     repeated: bool,
 ) -> ReportRow {
     let word = match pair.is_held_back() {
-        true => verdict::marked(pair.verdict),
+        true => verdict::mark_verdict(pair.verdict),
         false => pair.verdict.word().to_owned(),
     };
     let [level, against] = [&pair.level, &pair.baseline].map(|it| ReportCell::from(it.as_str()));
-    let cells =
-        [level, against, ratio(pair).into(), interval(pair).into(), ReportCell::verdict(word)];
-    let place: Vec<String> =
-        layout.varying.iter().zip(condition).map(|(it, level)| words::level(it, level)).collect();
+    let cells = [
+        level,
+        against,
+        format_ratio(pair).into(),
+        format_interval(pair).into(),
+        ReportCell::verdict(word),
+    ];
+    let place: Vec<String> = layout
+        .varying
+        .iter()
+        .zip(condition)
+        .map(|(it, level)| words::phrase_level(it, level))
+        .collect();
     ReportRow {
         place: Some(place.join(", ")).filter(|place| !repeated && !place.is_empty()),
         repeated,

@@ -1,39 +1,36 @@
-//! The chart of the first screen: under each promise every level of the compared factor, the fastest
-//! first, on one scale.
+//! The first screen's chart: levels under each promise, the fastest first, on one scale.
 
-use bakeoff_analysis::interval;
-use bakeoff_results::FigureOfMerit;
+use bakeoff_analysis::estimate_interval;
+use bakeoff_results::{FigureOfMerit, OwnFactor};
 
-use super::standing::{against, standing};
+use super::standing::{compare_levels, describe_level};
 use super::terms;
 use crate::amount::MeritAmount;
 use crate::block::{ReportCell, Strip, StripGroup, StripHead, StripRow, Strips, Tone};
-use crate::cell_rows;
-use crate::changes::looser;
+use crate::cell_tables;
+use crate::changes::find_looser;
 use crate::durability;
-use crate::heads;
 use crate::layout::{ConditionLevels, DocumentLayout};
-use crate::leads::PromiseCases;
-use crate::losses::{Losses, Worst};
+use crate::promise_cases::PromiseCases;
+use crate::promise_titles;
 use crate::strip::{Means, StripAxis, StripContent};
 use crate::verdict::OperationCase;
 use crate::words;
+use crate::worst_losses::{Losses, Worst};
 
-/// So many operations have room beside each other.
 const OPERATIONS: usize = 4;
-/// So many rows are a first screen's, and from how many on they are lower.
+/// Rows of a first screen, and from how many on they are lower.
 const ROWS: usize = 24;
 const LOW: usize = 8;
 
-/// The chart; `None` where there is no figure.
-pub fn strips<'a>(
+pub fn build_strips<'a>(
     layout: &DocumentLayout<'a>,
     cases: &[OperationCase<'a>],
     losses: &Losses<'_>,
 ) -> Option<Strips> {
     let shown = ChartOperations::from_layout(layout);
-    let levels = layout.charted();
-    let mut conditions = heads::by_promise(layout);
+    let levels = layout.charted_levels();
+    let mut conditions = promise_titles::by_promise(layout);
     let all = conditions.len();
     conditions.truncate((ROWS / levels.len().max(1)).max(1));
     let places: Vec<(&ConditionLevels, &str)> = conditions
@@ -56,38 +53,39 @@ pub fn strips<'a>(
     Some(Strips {
         caption: "Every promise and who is fastest under it".into(),
         names: layout.compare.to_owned(),
-        heads: shown.blocks(layout, &scales),
+        heads: shown.build_heads(layout, &scales),
         columns: chart.columns(),
         legend,
-        terms: terms::terms(layout, cases, losses),
-        notes: notes(layout, &shown, (conditions.len(), all)),
+        terms: terms::explain_terms(layout, cases, losses),
+        notes: build_notes(layout, &shown, (conditions.len(), all)),
         groups,
     })
 }
 
-/// What is not in the chart.
-fn notes<'a>(
+fn build_notes<'a>(
     layout: &DocumentLayout<'a>,
     heads: &ChartOperations<'a>,
     (shown, all): (usize, usize),
 ) -> Vec<String> {
     let mut notes = Vec::new();
     if shown < all {
-        let all = words::many(all, "condition");
+        let all = words::count_nouns(all, "condition");
         notes.push(format!("{shown} of {all} are in this chart, and all in the tables below."));
     }
     if heads.left_out > 0 {
-        let number = words::many(heads.left_out, "more operation");
+        let number = words::count_nouns(heads.left_out, "more operation");
         notes.push(format!("{number}: in the tables below."));
     }
     let hidden = layout.hidden();
     if !hidden.is_empty() {
-        notes.push(format!("{} stores nothing and measures the harness.", words::list(&hidden)));
+        notes.push(format!(
+            "{} stores nothing and measures the harness.",
+            words::join_list(&hidden)
+        ));
     }
     notes
 }
 
-/// The operations of the chart, each with what it is compared by.
 struct ChartOperations<'a> {
     operations: Vec<(&'a str, FigureOfMerit)>,
     left_out: usize,
@@ -105,7 +103,6 @@ impl<'a> ChartOperations<'a> {
         Self { operations, left_out }
     }
 
-    /// An axis for each kind of figure; `None` where there is no figure at all.
     fn axes(
         &self,
         layout: &DocumentLayout<'a>,
@@ -118,10 +115,11 @@ impl<'a> ChartOperations<'a> {
             let (mut values, mut ends) = (Vec::new(), Vec::new());
             for (operation, _) in self.operations.iter().filter(|(_, merit)| *merit == kind) {
                 for (condition, level) in places {
-                    let Some(amount) = amount(layout, operation, kind, (*condition, *level)) else {
+                    let Some(amount) = find_amount(layout, operation, kind, (*condition, *level))
+                    else {
                         continue;
                     };
-                    let each = layout.each(operation, condition, level);
+                    let each = layout.trial_figures(operation, condition, level);
                     let own = own_interval(layout, &each);
                     ends.extend(own.into_iter().flat_map(|(low, high)| [low, high]));
                     values.push(amount.value);
@@ -134,7 +132,7 @@ impl<'a> ChartOperations<'a> {
         some.then_some(axes)
     }
 
-    fn blocks(
+    fn build_heads(
         &self,
         layout: &DocumentLayout<'a>,
         axes: &[(FigureOfMerit, StripAxis)],
@@ -142,28 +140,27 @@ impl<'a> ChartOperations<'a> {
         let head = |(operation, merit): &(&str, FigureOfMerit)| StripHead {
             name: (*operation).to_owned(),
             unit: match merit.is_rate() {
-                true => format!("{}, right is faster, log scale", merit.words()),
-                false => format!("{}, left is faster, log scale", layout.metric()),
+                true => format!("{}, right is faster, log scale", merit.in_words()),
+                false => format!("{}, left is faster, log scale", layout.name_metric()),
             },
-            axis: axis(axes, *merit).svg(),
+            axis: find_axis(axes, *merit).svg(),
         };
         self.operations.iter().map(head).collect()
     }
 }
 
-fn axis(axes: &[(FigureOfMerit, StripAxis)], merit: FigureOfMerit) -> &StripAxis {
+fn find_axis(axes: &[(FigureOfMerit, StripAxis)], merit: FigureOfMerit) -> &StripAxis {
     let found = axes.iter().find(|(kind, _)| *kind == merit);
     &found.expect("each kind of figure has an axis").1
 }
 
-/// The interval of a cell's own trials, where it stands against no other: beside a verdict it would be read as
-/// the verdict's, which goes by pairs.
+/// Only where the cell stands against no other: beside a verdict a reader would take it for the
+/// verdict's, which goes by pairs.
 fn own_interval(layout: &DocumentLayout<'_>, each: &[f64]) -> Option<(f64, f64)> {
-    interval(each).filter(|_| layout.contenders().len() < 2)
+    estimate_interval(each).filter(|_| layout.contenders().len() < 2)
 }
 
-/// A cell's figure, if it is of that kind.
-fn amount<'a>(
+fn find_amount<'a>(
     layout: &DocumentLayout<'a>,
     operation: &str,
     kind: FigureOfMerit,
@@ -199,20 +196,21 @@ impl<'a> OverviewChart<'_, 'a> {
     fn group(&self, condition: &ConditionLevels<'a>, cases: &[OperationCase<'a>]) -> StripGroup {
         let layout = self.layout;
         let here = cases.iter().filter(|case| case.condition == *condition).cloned();
-        let group =
-            PromiseCases { durability: heads::promise(layout, condition), cases: here.collect() };
+        let group = PromiseCases {
+            durability: promise_titles::find_promise(layout, condition),
+            cases: here.collect(),
+        };
         let place = |level: &&'a str| {
             let cost = |(operation, merit): &(&str, FigureOfMerit)| {
-                let value = amount(layout, operation, *merit, (condition, *level))?.value.ln();
+                let value = find_amount(layout, operation, *merit, (condition, *level))?.value.ln();
                 Some(if merit.is_rate() { -value } else { value })
             };
-            // A level without a figure comes last.
             self.heads.operations.iter().map(cost).sum::<Option<f64>>().unwrap_or(f64::INFINITY)
         };
-        let mut levels = layout.charted();
+        let mut levels = layout.charted_levels();
         levels.sort_by(|one, other| place(one).total_cmp(&place(other)));
         let rows = levels.iter().map(|level| self.row(condition, level, &group)).collect();
-        let (title, tool) = heads::title(layout, condition);
+        let (title, tool) = promise_titles::build_title(layout, condition);
         StripGroup { title, tool, rows }
     }
 
@@ -224,27 +222,28 @@ impl<'a> OverviewChart<'_, 'a> {
     ) -> StripRow {
         let layout = self.layout;
         let strip = |(operation, merit): &(&'a str, FigureOfMerit)| {
-            let drawn = self.drawn(operation, *merit, (condition, level));
-            Strip::from_content(drawn, axis(self.scales, *merit), self.height)
+            let drawn = self.draw_cell(operation, *merit, (condition, level));
+            Strip::from_content(drawn, find_axis(self.scales, *merit), self.height)
         };
-        let against = self.has_rivals().then(|| against(layout, group, level));
-        let lost = self.has_losses().then(|| self.lost(condition, level));
-        let title = (layout.compare == durability::FACTOR).then(|| durability::title(level));
+        let against = self.has_rivals().then(|| describe_level(layout, group, level));
+        let lost = self.has_losses().then(|| self.describe_loss(condition, level));
+        let title =
+            (layout.compare == OwnFactor::Durability).then(|| durability::title_level(level));
         StripRow {
             name: ReportCell {
                 style: Some(layout.style(level)),
-                marks: cell_rows::marks(layout, condition, level),
+                marks: cell_tables::mark_cell(layout, condition, level),
                 aside: title,
                 ..level.into()
             },
             strips: self.heads.operations.iter().map(strip).collect(),
             cells: against.into_iter().chain(lost).collect(),
-            against: self.choices(group, level),
+            against: self.list_choices(group, level),
         }
     }
 
-    /// How a level stands against each other one, where there are more than two.
-    fn choices(&self, group: &PromiseCases<'a>, level: &'a str) -> Vec<(String, String)> {
+    /// Against each other level, where there are more than two.
+    fn list_choices(&self, group: &PromiseCases<'a>, level: &'a str) -> Vec<(String, String)> {
         let layout = self.layout;
         let contenders = layout.contenders();
         if contenders.len() < 3 || group.cases.is_empty() || !contenders.contains(&level) {
@@ -252,7 +251,7 @@ impl<'a> OverviewChart<'_, 'a> {
         }
         let against = |other: &str| match other == level {
             true => "what the others are held against".to_owned(),
-            false => match standing(layout, group, other, level) {
+            false => match compare_levels(layout, group, other, level) {
                 (text, None) => text,
                 (text, Some(aside)) => format!("{text}; {aside}"),
             },
@@ -260,34 +259,34 @@ impl<'a> OverviewChart<'_, 'a> {
         contenders.iter().map(|other| ((*other).to_owned(), against(other))).collect()
     }
 
-    fn drawn(
+    fn draw_cell(
         &self,
         operation: &'a str,
         merit: FigureOfMerit,
         (condition, level): (&ConditionLevels<'a>, &'a str),
     ) -> StripContent {
-        let (layout, axis) = (self.layout, axis(self.scales, merit));
+        let (layout, axis) = (self.layout, find_axis(self.scales, merit));
         let style = layout.style(level);
-        let Some(found) = amount(layout, operation, merit, (condition, level)) else {
-            let label = cell_rows::missing(layout, operation, condition, level);
+        let Some(found) = find_amount(layout, operation, merit, (condition, level)) else {
+            let label = cell_tables::explain_missing(layout, operation, condition, level);
             let said = format!("{operation}, {level}: {label}");
             return StripContent { style, label: label.into(), said, ..StripContent::default() };
         };
-        let each = layout.each(operation, condition, level);
-        let alone = alone(each.len());
+        let each = layout.trial_figures(operation, condition, level);
+        let alone = remark_trials(each.len());
         let ends = own_interval(layout, &each).filter(|_| !found.is_bound);
         let mut said = format!("{operation}, {level}: {}", found.text());
         if let Some(ends) = ends {
             let [low, high] = [ends.0, ends.1].map(|value| MeritAmount { value, ..found }.text());
             said += &format!(", {low} to {high}");
         }
-        let from = looser(layout, condition).and_then(|(looser, _)| {
-            let loose = amount(layout, operation, merit, (looser, level))?;
+        let from = find_looser(layout, condition).and_then(|(looser, _)| {
+            let loose = find_amount(layout, operation, merit, (looser, level))?;
             let times = match merit.is_rate() {
                 true => loose.value / found.value,
                 false => found.value / loose.value,
             };
-            let times = (!loose.is_bound && !found.is_bound).then(|| words::two(times));
+            let times = (!loose.is_bound && !found.is_bound).then(|| words::format_two(times));
             Some((axis.place(loose.value), times))
         });
         let arrow = match (found.is_bound, merit.is_rate()) {
@@ -308,12 +307,13 @@ impl<'a> OverviewChart<'_, 'a> {
         }
     }
 
-    fn lost(&self, condition: &ConditionLevels<'a>, level: &'a str) -> ReportCell {
+    fn describe_loss(&self, condition: &ConditionLevels<'a>, level: &'a str) -> ReportCell {
         let layout = self.layout;
-        let of = |factor| layout.level_of(factor, condition, level);
-        let place = of("engine").zip(of(durability::FACTOR));
-        let loss = place
-            .and_then(|(engine, durability)| self.losses.at(layout.document, engine, durability));
+        let of = |factor: OwnFactor| layout.level_of(factor.as_str(), condition, level);
+        let place = of(OwnFactor::Engine).zip(of(OwnFactor::Durability));
+        let loss = place.and_then(|(engine, durability)| {
+            self.losses.find_loss(layout.document, engine, durability)
+        });
         let Some(loss) = loss else { return "not tried".into() };
         let tone = match loss.worst {
             Worst::Damaged(..) | Worst::Broken(..) => Tone::Bad,
@@ -322,13 +322,14 @@ impl<'a> OverviewChart<'_, 'a> {
         let load = loss.per_second();
         let load = load.map(|it| format!("at {it} a second"));
         let elsewhere = loss.elsewhere.then(|| "by another run".to_owned());
-        let asides: Vec<String> = loss.bound().into_iter().chain(load).chain(elsewhere).collect();
+        let asides: Vec<String> =
+            loss.describe_bound().into_iter().chain(load).chain(elsewhere).collect();
         let aside = (!asides.is_empty()).then(|| asides.join("; "));
         ReportCell { tone, aside, ..loss.text().into() }
     }
 }
 
-/// What is said beside a figure that has no interval, so that it does not look precise.
-fn alone(trials: usize) -> &'static str {
+/// Beside a figure without an interval, so that it does not look precise.
+fn remark_trials(trials: usize) -> &'static str {
     if trials == 1 { " (1 trial)" } else { "" }
 }

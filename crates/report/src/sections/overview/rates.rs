@@ -1,5 +1,4 @@
-//! The chart of a run that looks for the highest rate that keeps a limit: that rate in each search, beside what
-//! a closed loop reached.
+//! The highest rate that keeps a limit in each search, beside the rate of a closed loop.
 
 use bakeoff_analysis::{LimitOutcome, LimitView};
 use bakeoff_results::FigureOfMerit;
@@ -11,12 +10,11 @@ use crate::searches;
 use crate::strip::{self, StripAxis, StripContent};
 use crate::words;
 
-/// So many searches are a first screen's.
+/// The first screen shows at most this many searches.
 const ROWS: usize = 24;
 const HEIGHT: f64 = 33.0;
 
-/// The chart, the highest rate first; `None` where no rate was found.
-pub fn strips(layout: &DocumentLayout<'_>, limit: ResponseTimeLimit) -> Option<Strips> {
+pub fn build_strips(layout: &DocumentLayout<'_>, limit: ResponseTimeLimit) -> Option<Strips> {
     let mut views: Vec<&LimitView> = layout.document.limits.iter().collect();
     let all = views.len();
     let rate = |view: &LimitView| view.keeps_per_second.unwrap_or_default();
@@ -32,11 +30,11 @@ pub fn strips(layout: &DocumentLayout<'_>, limit: ResponseTimeLimit) -> Option<S
         unit: "operations a second, log scale".into(),
         axis: axis.svg(),
     };
-    let places = searches::places(layout);
+    let places = searches::distinguishing_factors(layout);
     let row = |view: &&LimitView| {
-        let place = searches::place(&places, view);
+        let place = searches::describe_place(&places, view);
         let name = if place.is_empty() { "all operations".to_owned() } else { place };
-        let drawn = drawn(&axis, &name, view);
+        let drawn = draw_search(&axis, &name, view);
         let strips = vec![Strip::from_content(drawn, &axis, HEIGHT)];
         StripRow { name: name.into(), strips, cells: Vec::new(), against: Vec::new() }
     };
@@ -55,8 +53,8 @@ pub fn strips(layout: &DocumentLayout<'_>, limit: ResponseTimeLimit) -> Option<S
     })
 }
 
-/// The mark of a search; its bar goes to the lowest rate that broke the limit.
-fn drawn(axis: &StripAxis, name: &str, view: &LimitView) -> StripContent {
+/// The bar goes to the lowest rate that broke the limit.
+fn draw_search(axis: &StripAxis, name: &str, view: &LimitView) -> StripContent {
     let Some(keeps) = view.keeps_per_second else {
         let label = "no rate is known that keeps it".to_owned();
         return StripContent { said: format!("{name}: {label}"), label, ..StripContent::default() };
@@ -68,7 +66,7 @@ fn drawn(axis: &StripAxis, name: &str, view: &LimitView) -> StripContent {
         LimitOutcome::NotOver | LimitOutcome::NotBegun => ", not over",
         LimitOutcome::NoRate | LimitOutcome::NoStart => ", none found",
     };
-    let label = format!("{}/s{doubt}", words::digits(keeps));
+    let label = format!("{}/s{doubt}", words::format_digits(keeps));
     let above = view.breaks_per_second.filter(|breaks| *breaks >= keeps);
     StripContent {
         at: Some(axis.place(keeps)),

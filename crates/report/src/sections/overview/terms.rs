@@ -1,26 +1,21 @@
-//! What words and brackets beside the first chart mean.
-
 use bakeoff_analysis::{Comparison, Verdict};
 
 use crate::layout::DocumentLayout;
-use crate::losses::Losses;
 use crate::verdict::OperationCase;
+use crate::worst_losses::Losses;
 
-/// What the brackets are: the only intervals beside means that are compared.
+/// Only these intervals stand beside means that are compared.
 const BRACKETS: &str = "In brackets: the 95 % interval of the ratio, from pairs of trials of the same block; the verdict \
      goes by it.";
-/// The same where a verdict may come at any of several looks.
 const BRACKETS_OF_LOOKS: &str = "In brackets: the 95 % interval of the ratio, from pairs of trials of the same block, \
      wide enough for all comparisons together; the verdict goes by it.";
-/// Why a pair with an interval of its own may have no verdict.
+/// Why a pair with an interval may have no verdict.
 const SHORT: &str = "Short of processors: clients or an engine waited for a processor so long that the verdict could be \
      another without.";
-/// What power cuts took: each loss stands beside the rate of its clients.
-const LOST: &str =
-    "Lost: in cuts whose clients do nothing but commit, at the rate below the number.";
+/// Each loss stands beside its clients' rate.
+const LOST: &str = "Lost: in cuts whose clients commit at the rate below the number.";
 
-/// A sentence for each, where it stands in the chart.
-pub fn terms(
+pub fn explain_terms(
     layout: &DocumentLayout<'_>,
     cases: &[OperationCase<'_>],
     losses: &Losses<'_>,
@@ -30,8 +25,8 @@ pub fn terms(
         let at_looks = layout.document.run.run.sequential.is_some();
         terms.push(if at_looks { BRACKETS_OF_LOOKS } else { BRACKETS }.to_owned());
     }
-    terms.extend(undecided(layout));
-    if layout.contending().any(|it| it.verdict == Verdict::ShortOfProcessors) {
+    terms.extend(explain_undecided(layout));
+    if layout.contending_comparisons().any(|it| it.verdict == Verdict::ShortOfProcessors) {
         terms.push(SHORT.to_owned());
     }
     let mut all = losses.levels().into_iter().flat_map(|level| losses.of_level(level));
@@ -41,9 +36,9 @@ pub fn terms(
     terms
 }
 
-/// Why a comparison is undecided, by all reasons that some of the run's have: a reader sees trials that lie apart.
-fn undecided(layout: &DocumentLayout<'_>) -> Option<String> {
-    let all = || layout.contending();
+/// All reasons that some comparison has: a reader sees trials that lie apart.
+fn explain_undecided(layout: &DocumentLayout<'_>) -> Option<String> {
+    let all = || layout.contending_comparisons();
     let open = |it: &Comparison| it.verdict == Verdict::Undecided && it.low.or(it.high).is_some();
     let is_any_held_back = all().any(Comparison::is_held_back);
     let is_any_noise = all().any(|it| it.verdict == Verdict::WithinNoise);

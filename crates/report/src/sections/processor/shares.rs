@@ -1,4 +1,4 @@
-//! Where the processor went for an operation: the processes that served it, and bakeoff's own.
+//! Processor time of an operation, by process: those that served it, and bakeoff's own.
 
 use bakeoff_analysis::CellView;
 use bakeoff_results::measure::DATABASE_GROUP;
@@ -6,23 +6,22 @@ use bakeoff_results::measure::DATABASE_GROUP;
 use crate::block::{
     Charts, ColumnKind, ReportBlock, ReportColumn, ReportTable, SvgChart, TableStyle,
 };
-use crate::cell_rows;
+use crate::cell_tables;
 use crate::figures;
-use crate::group_rows;
+use crate::group_tables;
 use crate::layout::{ConditionLevels, DocumentLayout};
-use crate::stack::{self, Bar};
+use crate::stacked_bars::{self, Bar};
 use crate::words;
 
-/// So many bars are a picture: eight levels of a factor at each of five of another's fill a tall screen.
+/// Eight levels of a factor at each of five of another's fill a tall screen.
 const BARS: usize = 40;
 
-/// What is bakeoff's own, beside the groups of processes.
 const CLIENTS: &str = "bakeoff’s clients";
 const DAEMON: &str = "disk daemon";
 
 const CAPTION: &str = "Processor time for each operation, by the process that used it";
 
-/// A cell, and what each process used for an operation, in seconds of a processor.
+/// Seconds of a processor for each operation, by process.
 struct ProcessShares<'b, 'a> {
     condition: &'b ConditionLevels<'a>,
     level: &'a str,
@@ -30,34 +29,31 @@ struct ProcessShares<'b, 'a> {
 }
 
 impl ProcessShares<'_, '_> {
-    /// What a process used; `None` where it was not there.
     fn process_seconds(&self, name: &str) -> Option<f64> {
         self.parts.iter().find(|(known, _)| *known == name).map(|(_, seconds)| *seconds)
     }
 }
 
-/// A bar for each cell, and a table of them, where several groups of processes served the clients.
-pub fn blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
-    if !group_rows::are_several(layout) {
+pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+    if !group_tables::are_several(layout) {
         return Vec::new();
     }
-    let shared = shared(layout);
-    let names = names(&shared);
+    let shared = collect_shares(layout);
+    let names = name_processes(&shared);
     if names.len() < 2 {
         return Vec::new();
     }
     vec![
-        ReportBlock::Charts(chart(layout, &names, &shared)),
-        ReportBlock::Table(table(layout, &names, &shared)),
+        ReportBlock::Charts(build_chart(layout, &names, &shared)),
+        ReportBlock::Table(build_table(layout, &names, &shared)),
     ]
 }
 
-/// Each cell whose processes were counted, in the plan's order.
-fn shared<'b, 'a>(layout: &'b DocumentLayout<'a>) -> Vec<ProcessShares<'b, 'a>> {
+fn collect_shares<'b, 'a>(layout: &'b DocumentLayout<'a>) -> Vec<ProcessShares<'b, 'a>> {
     let mut shared = Vec::new();
     for condition in &layout.conditions {
         for &level in &layout.levels {
-            let parts = layout.cell(condition, level).map_or(Vec::new(), parts);
+            let parts = layout.cell(condition, level).map_or(Vec::new(), list_parts);
             if !parts.is_empty() {
                 shared.push(ProcessShares { condition, level, parts });
             }
@@ -66,8 +62,7 @@ fn shared<'b, 'a>(layout: &'b DocumentLayout<'a>) -> Vec<ProcessShares<'b, 'a>> 
     shared
 }
 
-/// Seconds of a processor for each operation, by process.
-fn parts(cell: &CellView) -> Vec<(&str, f64)> {
+fn list_parts(cell: &CellView) -> Vec<(&str, f64)> {
     let operations = cell.cost.map_or(0, |cost| cost.sums.operations);
     let each = |seconds: f64| {
         (operations > 0).then(|| seconds * f64::from(cell.trials) / operations as f64)
@@ -78,8 +73,8 @@ fn parts(cell: &CellView) -> Vec<(&str, f64)> {
     all.filter(|(_, seconds)| *seconds > 0.0 && seconds.is_finite()).collect()
 }
 
-/// The names of all processes: the database is what is asked for, and comes first; bakeoff's own come last.
-fn names<'a>(shared: &[ProcessShares<'_, 'a>]) -> Vec<&'a str> {
+/// The database comes first, since readers look for it. bakeoff's own processes come last.
+fn name_processes<'a>(shared: &[ProcessShares<'_, 'a>]) -> Vec<&'a str> {
     let mut names: Vec<&'a str> = Vec::new();
     for &(name, _) in shared.iter().flat_map(|it| &it.parts) {
         if !names.contains(&name) {
@@ -90,13 +85,13 @@ fn names<'a>(shared: &[ProcessShares<'_, 'a>]) -> Vec<&'a str> {
     names
 }
 
-fn chart<'a>(
+fn build_chart<'a>(
     layout: &DocumentLayout<'a>,
     names: &[&str],
     shared: &[ProcessShares<'_, 'a>],
 ) -> Charts {
     let bar = |it: &ProcessShares<'_, 'a>| {
-        let place = layout.place(it.condition);
+        let place = layout.describe_place(it.condition);
         let name = format!("{},{}", it.level, place.trim_start_matches(" with"));
         Bar {
             name: name.trim_end_matches(',').to_owned(),
@@ -106,30 +101,31 @@ fn chart<'a>(
     let bars: Vec<Bar> = shared.iter().take(BARS).map(bar).collect();
     let mut explained = format!("{CAPTION}.");
     if shared.len() > BARS {
-        let all = words::many(shared.len(), "cell");
+        let all = words::count_nouns(shared.len(), "cell");
         explained += &format!(" {BARS} of {all} are in this chart.");
     }
-    let svg = stack::svg("shares", "Where the processor went", names, &bars);
+    let svg = stacked_bars::draw_bars("shares", "Where the processor went", names, &bars);
     let charts = vec![SvgChart { caption: String::new(), svg }];
     Charts { explained: explained.into(), legend: Vec::new(), charts }
 }
 
-fn table<'a>(
+fn build_table<'a>(
     layout: &DocumentLayout<'a>,
     names: &[&str],
     shared: &[ProcessShares<'_, 'a>],
 ) -> ReportTable {
-    let mut columns = cell_rows::names(layout);
+    let mut columns = cell_tables::name_columns(layout);
     columns.extend(names.iter().map(|name| ReportColumn::new(ColumnKind::Number, *name)));
     let mut rows = Vec::new();
     let mut before = None;
     for it in shared {
         let repeated = before == Some(it.condition);
         before = Some(it.condition);
-        let cells =
-            names.iter().map(|name| figures::text(it.process_seconds(name), words::seconds).into());
+        let cells = names.iter().map(|name| {
+            figures::format_optional(it.process_seconds(name), words::format_seconds).into()
+        });
         let marks = Vec::new();
-        rows.push(cell_rows::row(layout, it.condition, it.level, repeated, marks, cells));
+        rows.push(cell_tables::build_row(layout, it.condition, it.level, repeated, marks, cells));
     }
     ReportTable {
         caption: CAPTION.into(),

@@ -1,10 +1,12 @@
-//! Published ratios and ours over the run's numeric factor: hollow marks theirs, filled ones ours.
+//! Published ratios (hollow marks) and ours (filled) over the run's numeric factor.
 
-use bakeoff_analysis::{PublishedStatement, RatioIs, RatioShape, Sweep, SweepLevel, UntoldReason};
+use bakeoff_analysis::{
+    PublishedStatement, RatioBound, RatioShape, Sweep, SweepLevel, UntoldReason,
+};
 use bakeoff_results::Levels;
 use bakeoff_results::published::{PublishedValue as Theirs, Quantity};
 
-use super::pair;
+use super::name_pair;
 use crate::block::Sweeps;
 use crate::block::sweep::{
     LinePanel, LinePoint, LineSource, LineValue, SweepLine, SweepUnit, Tick,
@@ -12,23 +14,23 @@ use crate::block::sweep::{
 use crate::layout::DocumentLayout;
 use crate::words;
 
-/// How the charts are read.
 const EXPLAINED: &str = "Hollow marks and thin lines: published. Filled marks: ours; a bar, where it is longer \
                          than the mark: its 95 % interval, and of what was published as a range this range, with \
                          the mark in its middle. Each is a ratio of two cells of the same hardware, so \
                          that the shapes can be compared. A dash at the foot: not run. Pale and crossed: set \
                          aside. An arrow: a bound.";
 
-/// The most lines of one hue.
 const MOST_SHADES: usize = 4;
 
-/// The statements of one panel: of one quantity, operation and pair, at the levels of all factors but
-/// those of the axis and of the lines.
+/// One quantity, operation and pair, at fixed levels of all other factors.
 type Panels<'a> = Vec<(PanelKey<'a>, Vec<&'a PublishedStatement>)>;
 type PanelKey<'a> = (Option<&'a str>, String, Levels);
 
-/// The charts; `None` where no factor of the run is numeric, or the statements differ in no such one.
-pub fn lines(layout: &DocumentLayout<'_>, statements: &[PublishedStatement]) -> Option<Sweeps> {
+/// `None` where statements don't differ in a numeric factor.
+pub fn build_lines(
+    layout: &DocumentLayout<'_>,
+    statements: &[PublishedStatement],
+) -> Option<Sweeps> {
     let sweep = layout.document.sweep.as_ref()?;
     let second = sweep.second.as_ref().filter(|it| it.levels.len() <= MOST_SHADES);
     let second = second.map(|it| (it.factor.as_str(), it.levels.as_slice()));
@@ -39,7 +41,7 @@ pub fn lines(layout: &DocumentLayout<'_>, statements: &[PublishedStatement]) -> 
         let mut rest = statement.levels.clone();
         rest.remove(&sweep.factor);
         second.into_iter().for_each(|(factor, _)| drop(rest.remove(factor)));
-        let key = (statement.operation.as_deref(), pair(statement), rest);
+        let key = (statement.operation.as_deref(), name_pair(statement), rest);
         match panels.iter_mut().find(|(known, _)| *known == key) {
             Some((_, all)) => all.push(statement),
             None => panels.push((key, vec![statement])),
@@ -48,17 +50,17 @@ pub fn lines(layout: &DocumentLayout<'_>, statements: &[PublishedStatement]) -> 
     let drawn: Vec<LinePanel> = panels
         .iter()
         .enumerate()
-        .map(|(number, (key, all))| panel(layout, sweep, second, (number, key, all)))
+        .map(|(number, (key, all))| build_panel(layout, sweep, second, (number, key, all)))
         .filter(|panel| panel.lines.iter().any(|line| line.points.iter().any(is_known)))
         .collect();
     (!drawn.is_empty()).then(|| Sweeps::from_panels(EXPLAINED.into(), drawn, None))
 }
 
 fn is_known(point: &LinePoint) -> bool {
-    point.known().is_some()
+    point.known_value().is_some()
 }
 
-fn panel(
+fn build_panel(
     layout: &DocumentLayout<'_>,
     sweep: &Sweep,
     second: Option<(&str, &[SweepLevel])>,
@@ -67,7 +69,7 @@ fn panel(
     let place = layout
         .varying
         .iter()
-        .filter_map(|factor| rest.get(*factor).map(|level| words::level(factor, level)));
+        .filter_map(|factor| rest.get(*factor).map(|level| words::phrase_level(factor, level)));
     let caption: Vec<String> =
         operation.iter().map(|name| (*name).to_owned()).chain(place).collect();
     let caption = format!("{}: {pair}", caption.join(", "));
@@ -83,15 +85,15 @@ fn panel(
             factor.is_none_or(|factor| it.levels.get(factor).map(String::as_str) == *level)
         };
         let own: Vec<&PublishedStatement> = all.iter().filter(is_its).copied().collect();
-        let name = factor.zip(*level).map(|(factor, level)| words::level(factor, level));
+        let name = factor.zip(*level).map(|(factor, level)| words::phrase_level(factor, level));
         for source in [LineSource::Published, LineSource::Ours] {
             let points = sweep.levels.iter().map(|it| {
                 let at =
                     |one: &&&PublishedStatement| one.levels.get(&sweep.factor) == Some(&it.level);
-                own.iter().find(at).map_or(LinePoint::NotRun, |it| point(it, source))
+                own.iter().find(at).map_or(LinePoint::NotRun, |it| build_point(it, source))
             });
             let points: Vec<LinePoint> = points.collect();
-            // Of what was never published or never run, no line is missed.
+            // Without a published or measured point there is no line.
             if !points.iter().any(is_known) {
                 continue;
             }
@@ -122,10 +124,10 @@ fn panel(
     }
 }
 
-fn point(statement: &PublishedStatement, source: LineSource) -> LinePoint {
+fn build_point(statement: &PublishedStatement, source: LineSource) -> LinePoint {
     match source {
         LineSource::Published => {
-            statement.theirs.map_or(LinePoint::NotRun, |it| LinePoint::Known(theirs(it)))
+            statement.theirs.map_or(LinePoint::NotRun, |it| LinePoint::Known(place_published(it)))
         }
         LineSource::Ours => match (statement.ours, &statement.shape) {
             (Some(it), _) => LinePoint::Known(LineValue {
@@ -146,12 +148,12 @@ fn point(statement: &PublishedStatement, source: LineSource) -> LinePoint {
     }
 }
 
-/// A published ratio as a mark; what is said in words stands in the middle, with its ends.
-pub(in crate::sections) fn theirs(value: Theirs) -> LineValue {
+/// A range in words is drawn at its middle, with its ends.
+pub(in crate::sections) fn place_published(value: Theirs) -> LineValue {
     match value {
         Theirs::Exactly(ratio) => ratio.into(),
-        Theirs::AtLeast(value) => LineValue { value, is: RatioIs::AtLeast, ends: (None, None) },
-        Theirs::AtMost(value) => LineValue { value, is: RatioIs::AtMost, ends: (None, None) },
+        Theirs::AtLeast(value) => LineValue { value, is: RatioBound::AtLeast, ends: (None, None) },
+        Theirs::AtMost(value) => LineValue { value, is: RatioBound::AtMost, ends: (None, None) },
         Theirs::Between(low, high) => {
             LineValue { ends: (Some(low), Some(high)), ..(low * high).sqrt().into() }
         }

@@ -1,16 +1,15 @@
-//! What a modelled device serves by its model alone, beside what was measured on it.
+//! Adds the rate that a modelled device serves by its model alone to the measured line.
 
 use bakeoff_analysis::SweepPoint;
 
 use crate::block::sweep::{LinePoint, LineSource, SweepLine};
 
-/// The line of the limits of a line's points; `None` where none has one.
-pub fn line(measured: &SweepLine, points: &[SweepPoint]) -> Option<SweepLine> {
+pub fn build_limit_line(measured: &SweepLine, points: &[SweepPoint]) -> Option<SweepLine> {
     let limits = points.iter().map(|it| it.limit);
     let points: Vec<LinePoint> = limits
         .map(|limit| limit.map_or(LinePoint::NotRun, |it| LinePoint::Known(it.into())))
         .collect();
-    points.iter().any(|point| point.known().is_some()).then(|| SweepLine {
+    points.iter().any(|point| point.known_value().is_some()).then(|| SweepLine {
         name: format!("{}, the device alone", measured.name),
         source: LineSource::Modelled,
         pale: false,

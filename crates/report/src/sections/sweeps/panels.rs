@@ -1,35 +1,35 @@
-//! The panels: which lines stand together.
+//! Decides which lines share a panel.
 
 use bakeoff_analysis::{
-    FastestVerdict, PointState, RatioIs, Sweep, SweepFastest, SweepPanel, SweepPoint, SweepSeries,
+    FastestVerdict, PointState, RatioBound, Sweep, SweepFastest, SweepPanel, SweepPoint,
+    SweepSeries,
 };
-use bakeoff_results::FigureOfMerit;
+use bakeoff_results::{FigureOfMerit, OwnFactor};
 
 use super::{limits, shapes};
 use crate::block::sweep::{
-    Fastest, LinePanel, LinePoint, LineSource, LineValue, Sign, SweepLine, SweepUnit, Tick,
+    Fastest, LeaderLabel, LinePanel, LinePoint, LineSource, LineValue, SweepLine, SweepUnit, Tick,
 };
 use crate::figures::NONE;
 use crate::layout::DocumentLayout;
-use crate::verdict::marked;
+use crate::verdict::mark_verdict;
 use crate::words;
 
-/// The most lines of a panel: of more, each has one of its own and the others stand behind it.
+/// With more lines, each has its own panel and the others stand behind it.
 const MOST_LINES: usize = 7;
-/// The most levels of a second numeric factor that are lines of one hue.
+/// More levels of a second numeric factor are not lines of one hue.
 const MOST_SHADES: usize = 4;
-/// The most levels that have marks each.
+/// With more levels, not all have marks.
 const MOST_MARKS: usize = 12;
 
-/// The panels of a run's lines.
-pub fn panels(layout: &DocumentLayout<'_>, sweep: &Sweep) -> Vec<LinePanel> {
+pub fn build_panels(layout: &DocumentLayout<'_>, sweep: &Sweep) -> Vec<LinePanel> {
     let shades = sweep.second.as_ref().filter(|it| it.levels.len() <= MOST_SHADES);
     let mut panels = match shades {
         Some(second) => {
             let names: Vec<&str> = second.levels.iter().map(|it| it.level.as_str()).collect();
-            shaded(layout, sweep, (&second.factor, &names))
+            build_shaded(layout, sweep, (&second.factor, &names))
         }
-        None => sweep.panels.iter().flat_map(|it| beside(layout, sweep, it)).collect(),
+        None => sweep.panels.iter().flat_map(|it| build_beside(layout, sweep, it)).collect(),
     };
     for (number, panel) in panels.iter_mut().enumerate() {
         panel.id = format!("lines{number}");
@@ -37,26 +37,26 @@ pub fn panels(layout: &DocumentLayout<'_>, sweep: &Sweep) -> Vec<LinePanel> {
     panels
 }
 
-/// A panel of all lines, or one for each of them where they are many.
-fn beside(layout: &DocumentLayout<'_>, sweep: &Sweep, of: &SweepPanel) -> Vec<LinePanel> {
+/// One panel of all lines, or one for each where they are many.
+fn build_beside(layout: &DocumentLayout<'_>, sweep: &Sweep, of: &SweepPanel) -> Vec<LinePanel> {
     let all = |pale: &dyn Fn(&SweepSeries) -> bool| -> Vec<SweepLine> {
         let line = |it: &SweepSeries| SweepLine {
             pale: pale(it),
-            ..line(layout, (it.level.clone(), &it.level), &it.points, of)
+            ..build_line(layout, (it.level.clone(), &it.level), &it.points, of)
         };
         of.series.iter().map(line).collect()
     };
     let others = |own: &dyn Fn(&SweepSeries) -> bool| -> Vec<SweepLine> {
         let others = |it: &SweepSeries| {
-            let measured = line(layout, (it.level.clone(), &it.level), &it.points, of);
+            let measured = build_line(layout, (it.level.clone(), &it.level), &it.points, of);
             with_others(layout, sweep, of, (&measured, it))
         };
         of.series.iter().filter(|it| own(it)).flat_map(others).collect()
     };
     let whole = LinePanel {
         lines: [all(&|_| false), others(&|_| true)].concat(),
-        fastest: vec![fastest(layout, of, "")],
-        ..panel(layout, sweep, of)
+        fastest: vec![find_fastest(layout, of, "")],
+        ..build_panel(layout, sweep, of)
     };
     if of.series.len() <= MOST_LINES {
         return vec![whole];
@@ -72,14 +72,14 @@ fn beside(layout: &DocumentLayout<'_>, sweep: &Sweep, of: &SweepPanel) -> Vec<Li
     of.series.iter().map(own).collect()
 }
 
-/// A panel for each compared level, with a line for each level of a second numeric factor, from light to
-/// dark.
-fn shaded(
+/// One panel for each compared level, a line for each level of a second numeric factor, from light
+/// to dark.
+fn build_shaded(
     layout: &DocumentLayout<'_>,
     sweep: &Sweep,
     (factor, levels): (&str, &[&str]),
 ) -> Vec<LinePanel> {
-    // Those that differ in the second factor alone.
+    // They differ in the second factor alone.
     let key = |panel: &SweepPanel| {
         let mut rest = panel.levels.clone();
         rest.remove(factor);
@@ -96,25 +96,25 @@ fn shaded(
     for mut group in groups {
         let shade = |it: &SweepPanel| levels.iter().position(|level| it.levels[factor] == *level);
         group.sort_by_key(|it| shade(it));
-        for level in layout.charted() {
+        for level in layout.charted_levels() {
             let lines: Vec<(&SweepPanel, &SweepSeries)> = group
                 .iter()
                 .filter_map(|it| Some((*it, it.series.iter().find(|one| one.level == level)?)))
                 .collect();
             let Some((first, _)) = lines.first() else { continue };
-            let name = |it: &SweepPanel| words::level(factor, &it.levels[factor]);
+            let name = |it: &SweepPanel| words::phrase_level(factor, &it.levels[factor]);
             let of = |(it, series): &(&SweepPanel, &SweepSeries)| SweepLine {
                 shade: shade(it),
-                ..line(layout, (name(it), level), &series.points, it)
+                ..build_line(layout, (name(it), level), &series.points, it)
             };
             let others = |one: &(&SweepPanel, &SweepSeries)| {
                 with_others(layout, sweep, one.0, (&of(one), one.1))
             };
-            let rows = lines.iter().map(|(it, _)| fastest(layout, it, &name(it))).collect();
-            let whole = panel(layout, sweep, first);
-            let caption = caption(layout, first, &[sweep.factor.as_str(), factor]);
+            let rows = lines.iter().map(|(it, _)| find_fastest(layout, it, &name(it))).collect();
+            let whole = build_panel(layout, sweep, first);
+            let caption = build_caption(layout, first, &[sweep.factor.as_str(), factor]);
             panels.push(LinePanel {
-                caption: format!("{caption}, {}", words::contender(layout.compare, level)),
+                caption: format!("{caption}, {}", words::name_contender(layout.compare, level)),
                 lines: lines.iter().map(of).chain(lines.iter().flat_map(others)).collect(),
                 fastest: own_rows(rows, level),
                 ..whole
@@ -124,46 +124,46 @@ fn shaded(
     panels
 }
 
-/// The lines beside one that was measured: what was published of its cells, and what the modelled device serves.
+/// Adds published figures of its cells, and the rate of the modelled device.
 fn with_others(
     layout: &DocumentLayout<'_>,
     sweep: &Sweep,
     of: &SweepPanel,
     (measured, series): (&SweepLine, &SweepSeries),
 ) -> Vec<SweepLine> {
-    let published = shapes::line(layout, sweep, of, (measured, &series.level));
-    let limit = limits::line(measured, &series.points);
+    let published = shapes::build_published_line(layout, sweep, of, (measured, &series.level));
+    let limit = limits::build_limit_line(measured, &series.points);
     published.into_iter().chain(limit).collect()
 }
 
-/// The signs of rows that are of one level; no row where there is none.
 fn own_rows(rows: Vec<Fastest>, level: &str) -> Vec<Fastest> {
     let own = |sign| match sign {
-        Sign::Known(name, _) if name != level => Sign::Nothing,
-        Sign::TooClose(names) if !names.iter().any(|name| name == level) => Sign::Nothing,
+        LeaderLabel::Known(name, _) if name != level => LeaderLabel::Nothing,
+        LeaderLabel::TooClose(names) if !names.iter().any(|name| name == level) => {
+            LeaderLabel::Nothing
+        }
         sign => sign,
     };
     let own = |row: Fastest| Fastest { signs: row.signs.into_iter().map(own).collect(), ..row };
     let rows: Vec<Fastest> = rows.into_iter().map(own).collect();
-    let says = rows.iter().flat_map(|row| &row.signs).any(|sign| *sign != Sign::Nothing);
+    let says = rows.iter().flat_map(|row| &row.signs).any(|sign| *sign != LeaderLabel::Nothing);
     if says { rows } else { Vec::new() }
 }
 
-/// A panel without lines.
-fn panel(layout: &DocumentLayout<'_>, sweep: &Sweep, of: &SweepPanel) -> LinePanel {
+fn build_panel(layout: &DocumentLayout<'_>, sweep: &Sweep, of: &SweepPanel) -> LinePanel {
     let merit = FigureOfMerit::of_metric(&of.metric).unwrap_or_default();
     let title = match merit.is_rate() {
-        false => format!("{}, down is faster", layout.metric()),
-        true => format!("{}, up is faster", merit.words()),
+        false => format!("{}, down is faster", layout.name_metric()),
+        true => format!("{}, up is faster", merit.in_words()),
     };
-    let caption = caption(layout, of, &[&sweep.factor]);
+    let caption = build_caption(layout, of, &[&sweep.factor]);
     let last = sweep.levels.last().map_or("", |level| &level.level);
     LinePanel {
         id: String::new(),
         description: format!("{caption}, over {}. The table below has every figure.", sweep.factor),
         caption,
         factor: sweep.factor.clone(),
-        ticks: ticks(sweep, of),
+        ticks: build_ticks(sweep, of),
         amount: match merit {
             FigureOfMerit::Time => SweepUnit::Seconds,
             FigureOfMerit::Megabytes => SweepUnit::BytesRate,
@@ -173,7 +173,7 @@ fn panel(layout: &DocumentLayout<'_>, sweep: &Sweep, of: &SweepPanel) -> LinePan
         lines: Vec::new(),
         fastest: Vec::new(),
         base: None,
-        slopes: slopes(layout, sweep, of),
+        slopes: means_slopes(layout, sweep, of),
         against: match layout.contenders().len() {
             0 | 1 => String::new(),
             _ => format!("at {last}, against the fastest"),
@@ -181,26 +181,26 @@ fn panel(layout: &DocumentLayout<'_>, sweep: &Sweep, of: &SweepPanel) -> LinePan
     }
 }
 
-/// Whether faint lines mean something: where a client more is one that waits.
-fn slopes(layout: &DocumentLayout<'_>, sweep: &Sweep, of: &SweepPanel) -> bool {
-    let is_time = of.metric == FigureOfMerit::Time.metric();
-    sweep.factor == "clients" && is_time && !layout.is_open()
+/// Faint lines have a meaning if one more client is one that waits.
+fn means_slopes(layout: &DocumentLayout<'_>, sweep: &Sweep, of: &SweepPanel) -> bool {
+    let is_time = of.metric == FigureOfMerit::Time.metric_name();
+    sweep.factor == OwnFactor::Clients && is_time && !layout.is_open()
 }
 
-/// Whether some panel has such lines.
 pub fn has_slopes(layout: &DocumentLayout<'_>, sweep: &Sweep) -> bool {
-    sweep.panels.iter().any(|panel| slopes(layout, sweep, panel))
+    sweep.panels.iter().any(|panel| means_slopes(layout, sweep, panel))
 }
 
 /// "create_issue, strict durability".
-pub fn caption(layout: &DocumentLayout<'_>, of: &SweepPanel, without: &[&str]) -> String {
+pub fn build_caption(layout: &DocumentLayout<'_>, of: &SweepPanel, without: &[&str]) -> String {
     let varying = layout.varying.iter().filter(|factor| !without.contains(factor));
-    let levels = varying.filter_map(|factor| Some(words::level(factor, of.levels.get(*factor)?)));
+    let levels =
+        varying.filter_map(|factor| Some(words::phrase_level(factor, of.levels.get(*factor)?)));
     std::iter::once(of.operation.clone()).chain(levels).collect::<Vec<_>>().join(", ")
 }
 
-/// The levels; of many, those at the ends and where another becomes fastest have marks.
-fn ticks(sweep: &Sweep, of: &SweepPanel) -> Vec<Tick> {
+/// If there are many, only the ends and the changes of the fastest level have marks.
+fn build_ticks(sweep: &Sweep, of: &SweepPanel) -> Vec<Tick> {
     let all = sweep.levels.len();
     let turns = |level: &str| of.turns.iter().any(|it| it.after == level || it.at == level);
     let levels = sweep.levels.iter().enumerate();
@@ -212,8 +212,7 @@ fn ticks(sweep: &Sweep, of: &SweepPanel) -> Vec<Tick> {
     levels.map(tick).collect()
 }
 
-/// A line of such a name, of a level of the compared factor.
-fn line(
+fn build_line(
     layout: &DocumentLayout<'_>,
     (name, level): (String, &str),
     points: &[SweepPoint],
@@ -226,13 +225,13 @@ fn line(
         source: LineSource::Ours,
         shade: None,
         pale: false,
-        points: points.iter().map(point).collect(),
+        points: points.iter().map(build_point).collect(),
         against: against
             .map_or(NONE.into(), |(point, fastest)| against_fastest(of, level, point, fastest)),
     }
 }
 
-/// "fastest", "1.30× as long (1.20–1.50)", of a rate "0.77× as fast", or that it can't be told.
+/// "fastest", "1.30× as long (1.20–1.50)", of a rate "0.77× as fast".
 pub fn against_fastest(
     of: &SweepPanel,
     level: &str,
@@ -242,13 +241,16 @@ pub fn against_fastest(
     let is_first = fastest.levels.first().is_some_and(|first| first == level);
     if let Some(contrast) = point.against {
         let is_rate = FigureOfMerit::of_metric(&of.metric).is_some_and(FigureOfMerit::is_rate);
-        let (shown, words) =
-            if is_rate { (contrast.turned(), "as fast") } else { (contrast, "as long") };
-        let ends = words::ends(shown.ends, shown.is, shown.blocks);
+        let (shown, words) = if is_rate {
+            (contrast.with_inverse_ratio(), "as fast")
+        } else {
+            (contrast, "as long")
+        };
+        let ends = words::format_ends(shown.ends, shown.is, shown.blocks);
         let ends = ends.map_or(String::new(), |ends| format!(" ({})", ends.replace(" to ", "–")));
         let close = match contrast.verdict {
             bakeoff_analysis::Verdict::Slower => String::new(),
-            verdict if contrast.is_held_back() => format!(", {}", marked(verdict)),
+            verdict if contrast.is_held_back() => format!(", {}", mark_verdict(verdict)),
             verdict => format!(", {}", verdict.word()),
         };
         return format!("{}× {words}{ends}{close}", words::ratio_or_bound(shown.ratio, shown.is));
@@ -263,26 +265,27 @@ pub fn against_fastest(
     }
 }
 
-fn point(of: &SweepPoint) -> LinePoint {
+fn build_point(of: &SweepPoint) -> LinePoint {
     let why = || of.why.clone().unwrap_or_default();
     match (of.state, of.value) {
         (PointState::NotRun, _) => LinePoint::NotRun,
         (PointState::Known, Some(value)) => LinePoint::Known(LineValue {
             value,
-            is: of.value_is.unwrap_or(RatioIs::Exact),
+            is: of.value_is.unwrap_or(RatioBound::Exact),
             ends: (of.low, of.high),
         }),
         (PointState::SetAside | PointState::Known, value) => LinePoint::SetAside(value, why()),
     }
 }
 
-/// Who is fastest at each level.
-fn fastest(layout: &DocumentLayout<'_>, of: &SweepPanel, name: &str) -> Fastest {
+fn find_fastest(layout: &DocumentLayout<'_>, of: &SweepPanel, name: &str) -> Fastest {
     let sign = |it: &SweepFastest| match (it.told, it.levels.first()) {
-        (FastestVerdict::Won, Some(level)) => Sign::Known(level.clone(), layout.style(level)),
-        (FastestVerdict::TooClose, _) => Sign::TooClose(it.levels.clone()),
-        (FastestVerdict::Unknown, _) => Sign::Unknown,
-        (FastestVerdict::Alone | FastestVerdict::Won, _) => Sign::Nothing,
+        (FastestVerdict::Won, Some(level)) => {
+            LeaderLabel::Known(level.clone(), layout.style(level))
+        }
+        (FastestVerdict::TooClose, _) => LeaderLabel::TooClose(it.levels.clone()),
+        (FastestVerdict::Unknown, _) => LeaderLabel::Unknown,
+        (FastestVerdict::Alone | FastestVerdict::Won, _) => LeaderLabel::Nothing,
     };
     Fastest { name: name.to_owned(), signs: of.fastest.iter().map(sign).collect() }
 }

@@ -1,5 +1,4 @@
-//! What an article measured, in the shape that it had there: its ratio to a base cell, times our own figure of
-//! that cell.
+//! Scales the figures of an article: their ratio to a base cell, times our figure of that cell.
 
 use bakeoff_analysis::{ALL_OPERATIONS, PointState, PublishedStatement, Sweep, SweepPanel};
 use bakeoff_results::FigureOfMerit;
@@ -9,9 +8,7 @@ use crate::block::sweep::{LinePoint, LineSource, LineValue, SweepLine};
 use crate::layout::DocumentLayout;
 use crate::sections::published::figure_of;
 
-/// The line of what was published of the cells of a line, which are of this level of the compared factor; `None`
-/// where nothing was.
-pub fn line(
+pub fn build_published_line(
     layout: &DocumentLayout<'_>,
     sweep: &Sweep,
     of: &SweepPanel,
@@ -21,12 +18,12 @@ pub fn line(
     let is_rate = FigureOfMerit::of_metric(&of.metric).is_some_and(FigureOfMerit::is_rate);
     let found = |at: usize| {
         let place = SweepCell { layout, sweep, of, level, at };
-        statements.iter().filter(|_| is_rate).find_map(|it| place.shaped(it))
+        statements.iter().filter(|_| is_rate).find_map(|it| place.shape_value(it))
     };
     let points = (0..sweep.levels.len()).map(found);
     let points: Vec<LinePoint> =
         points.map(|it| it.map_or(LinePoint::NotRun, LinePoint::Known)).collect();
-    points.iter().any(|point| point.known().is_some()).then(|| SweepLine {
+    points.iter().any(|point| point.known_value().is_some()).then(|| SweepLine {
         source: LineSource::Published,
         pale: false,
         points,
@@ -35,13 +32,13 @@ pub fn line(
     })
 }
 
-/// Whether anything was published that lines of rates can have beside them.
-pub fn any(layout: &DocumentLayout<'_>, sweep: &Sweep) -> bool {
+/// Whether a published figure can be shown with lines of rates.
+pub fn has_published(layout: &DocumentLayout<'_>, sweep: &Sweep) -> bool {
     sweep.panels.iter().any(|of| {
         let shaped = |level: &str, at: usize| {
             let place = SweepCell { layout, sweep, of, level, at };
             let mut statements = layout.document.published.iter().flat_map(|it| &it.statements);
-            statements.any(|it| place.shaped(it).is_some())
+            statements.any(|it| place.shape_value(it).is_some())
         };
         let is_rate = FigureOfMerit::of_metric(&of.metric).is_some_and(FigureOfMerit::is_rate);
         let ats = 0..sweep.levels.len();
@@ -49,7 +46,7 @@ pub fn any(layout: &DocumentLayout<'_>, sweep: &Sweep) -> bool {
     })
 }
 
-/// A cell: a panel, a level of the compared factor, and the number of a level on the axis.
+/// A panel, a compared level, and the number of a level on the axis.
 struct SweepCell<'a> {
     layout: &'a DocumentLayout<'a>,
     sweep: &'a Sweep,
@@ -59,8 +56,7 @@ struct SweepCell<'a> {
 }
 
 impl SweepCell<'_> {
-    /// What a statement comes to here; `None` where it is of another cell, or our figure of its base is not known.
-    fn shaped(&self, statement: &PublishedStatement) -> Option<LineValue> {
+    fn shape_value(&self, statement: &PublishedStatement) -> Option<LineValue> {
         let Self { layout, sweep, of, level, at } = self;
         let tick = &sweep.levels.get(*at)?.level;
         let is_here = |(factor, published): (&String, &String)| match factor.as_str() {
@@ -84,7 +80,7 @@ impl SweepCell<'_> {
         Some(LineValue { value: ratio.value * base, is: ratio.is, ends })
     }
 
-    /// Whether the panel is of an operation, or of all where that is the only one.
+    /// The panel is of the operation, or of all where it is the only one.
     fn does(&self, operation: &str) -> bool {
         let Self { layout, of, .. } = self;
         if of.operation != ALL_OPERATIONS {

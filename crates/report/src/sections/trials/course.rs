@@ -1,32 +1,30 @@
 //! Every trial as a mark, in the order in which they ran: a slope would be a machine that drifts.
 
-use bakeoff_results::{FigureOfMerit, TrialSummary};
+use bakeoff_results::{CellLevels, FigureOfMerit, OwnFactor, TrialSummary};
 
 use crate::amount;
 use crate::block::{Charts, ReportCell, SvgChart};
-use crate::chart::{line, marker, open, text};
+use crate::chart::{draw_mark, draw_segment, draw_text, open_svg};
 use crate::durability;
-use crate::layout::{DocumentLayout, get};
+use crate::layout::{DocumentLayout, level_or_empty};
 use crate::scale::LogScale;
 
 const LEFT: f64 = 66.0;
 const PLOT: f64 = 560.0;
 const TOP: f64 = 8.0;
 const HEIGHT: f64 = 170.0;
-/// Of more trials a mark each is no picture.
+/// More marks can't be told apart.
 const MOST: usize = 400;
-/// So many operations have room.
 const OPERATIONS: usize = 4;
 
-/// A chart for each operation; `None` where there are too few or too many trials for one.
-pub fn charts(layout: &DocumentLayout<'_>) -> Option<Charts> {
+pub fn build_charts(layout: &DocumentLayout<'_>) -> Option<Charts> {
     let trials: Vec<&TrialSummary> =
         layout.document.trials.iter().filter(|trial| trial.valid).collect();
     if !(4..=MOST).contains(&trials.len()) {
         return None;
     }
     let operations = layout.document.run.run.operations.iter().take(OPERATIONS).enumerate();
-    let charts = operations.filter_map(|(number, name)| chart(layout, &trials, number, name));
+    let charts = operations.filter_map(|(number, name)| build_chart(layout, &trials, number, name));
     let charts: Vec<SvgChart> = charts.collect();
     let hollow = trials.iter().any(|trial| is_hollow(layout, trial));
     let hollow = if hollow { "; hollow: where less is promised" } else { "" };
@@ -39,16 +37,15 @@ pub fn charts(layout: &DocumentLayout<'_>) -> Option<Charts> {
     (!charts.is_empty()).then(|| Charts { explained: explained.into(), legend, charts })
 }
 
-/// Whether less is promised in a trial than in those that promise the most.
+/// Less is promised than in the trials that promise most.
 fn is_hollow(layout: &DocumentLayout<'_>, trial: &TrialSummary) -> bool {
-    let factors = &layout.document.run.run.factors;
-    let levels = factors.iter().find(|(factor, _)| factor == durability::FACTOR);
-    let ranks = levels.into_iter().flat_map(|(_, all)| all).map(|it| durability::rank(it));
-    let own = get(&trial.levels, durability::FACTOR);
-    !own.is_empty() && ranks.min().is_some_and(|most| durability::rank(own) > most)
+    let levels = layout.document.run.run.levels_of(OwnFactor::Durability.as_str());
+    let most = levels.iter().map(|it| durability::rank_level(it)).min();
+    let own = trial.levels.level(OwnFactor::Durability).filter(|it| !it.is_empty());
+    most.zip(own).is_some_and(|(most, own)| durability::rank_level(own) > most)
 }
 
-fn chart(
+fn build_chart(
     layout: &DocumentLayout<'_>,
     trials: &[&TrialSummary],
     number: usize,
@@ -69,7 +66,7 @@ fn chart(
     let scale = LogScale::of_height(found.iter().map(|(.., mean)| *mean), HEIGHT);
     let y = |value: f64| TOP + (1.0 - scale.place(value)) * HEIGHT;
     let last = (trials.len() - 1).max(1) as f64;
-    let mut out = open(
+    let mut out = open_svg(
         &format!("trials{number}"),
         &format!("{name}: the mean of each trial"),
         "The table below has every figure.",
@@ -77,17 +74,17 @@ fn chart(
         TOP + HEIGHT + 8.0,
     );
     for tick in &scale.ticks {
-        line(&mut out, "grid", (LEFT - 6.0, y(*tick)), (LEFT + PLOT + 6.0, y(*tick)));
-        let label = amount::tick(FigureOfMerit::Time, *tick);
-        text(&mut out, "tick end", LEFT - 10.0, y(*tick) + 4.0, &label);
+        draw_segment(&mut out, "grid", (LEFT - 6.0, y(*tick)), (LEFT + PLOT + 6.0, y(*tick)));
+        let label = amount::format_tick(FigureOfMerit::Time, *tick);
+        draw_text(&mut out, "tick end", LEFT - 10.0, y(*tick) + 4.0, &label);
     }
     for (at, trial, mean) in found {
-        let level = get(&trial.levels, layout.compare);
-        let level = layout.document.run.run.alias(layout.compare, level).unwrap_or(level);
+        let level = level_or_empty(&trial.levels, layout.compare);
+        let level = layout.document.run.run.resolve_alias(layout.compare, level).unwrap_or(level);
         let style = layout.style(level);
         let class = if is_hollow(layout, trial) { "hollow" } else { "mark" };
-        let mark = marker(style, LEFT + at as f64 / last * PLOT, y(mean));
-        out += &format!("<g class=\"{class} c{style}\">{mark}</g>");
+        let place = (LEFT + at as f64 / last * PLOT, y(mean));
+        draw_mark(&mut out, &format!("{class} c{style}"), style, place, "");
     }
     Some(SvgChart { caption: name.to_owned(), svg: out + "</svg>" })
 }

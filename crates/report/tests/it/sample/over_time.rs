@@ -3,7 +3,7 @@
 use bakeoff_analysis::{Document, LinePiece, OverTime, OwedOverTime};
 use bakeoff_results::{Levels, PaymentSeries};
 
-use super::{Sample, all};
+use super::{Sample, plausible};
 
 /// How long its trials run, in seconds.
 pub const RAN_S: f64 = 540.0;
@@ -12,7 +12,7 @@ pub const RAN_S: f64 = 540.0;
 /// one goes down slowly and does not say what it owes.
 pub fn over_time(pieces: u32) -> Document {
     let factors = vec![("neighbours", vec!["0", "x4"])];
-    let mut document = Sample { factors, ..all::plausible() }.document();
+    let mut document = Sample { factors, ..plausible() }.document();
     document.run.run.seconds = RAN_S;
     for cell in &mut document.cells {
         cell.over_time = Some(course(&cell.levels, pieces));

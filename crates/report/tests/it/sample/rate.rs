@@ -46,7 +46,7 @@ pub fn rate(mut document: Document, merit: FigureOfMerit) -> Document {
         comparisons.retain(|it| it.operation == first);
         for it in comparisons {
             it.operation.clone_from(&together);
-            it.metric = merit.metric().into();
+            it.metric = merit.metric_name().into();
             judge(it, of(&it.levels, &it.baseline) / of(&it.levels, &it.level));
         }
     }

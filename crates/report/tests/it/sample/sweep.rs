@@ -1,6 +1,6 @@
 //! Runs over a numeric factor.
 
-use bakeoff_analysis::{Document, RatioIs};
+use bakeoff_analysis::{Document, RatioBound};
 
 use super::Sample;
 
@@ -25,6 +25,15 @@ fn sample() -> Sample {
         half_width: 0.04,
         ..Sample::default()
     }
+}
+
+/// The one with one writer is fastest up to two clients.
+pub fn turning_late() -> Document {
+    let mean = |_: &str, levels: &bakeoff_results::Levels| {
+        let clients: f64 = levels["clients"].parse().expect("a number");
+        if levels["engine"] == "sqlite" { 0.010 * clients } else { 0.030 }
+    };
+    Sample { engines: vec!["sqlite", "lmdb"], mean, ..sample() }.document()
 }
 
 /// The same with a cell that was not run, one that is set aside, one that has no figure, and a bound.
@@ -59,9 +68,9 @@ pub fn eventful() -> Document {
     document.between.retain(|it| !gone(it));
     for it in &mut document.comparisons {
         if it.levels["clients"] == "8" && it.operation == "create_issue" {
-            (it.ratio_is, it.low) = (Some(RatioIs::AtMost), None);
+            (it.ratio_is, it.low) = (Some(RatioBound::AtMost), None);
         }
     }
-    document.sweep = bakeoff_analysis::sweep(&document);
+    document.sweep = bakeoff_analysis::build_sweep(&document);
     document
 }

@@ -26,7 +26,7 @@ fn each_host_runs_a_shard_with_the_program_and_the_file_that_it_is_sent() {
         experiment: ClusterExperiment::File(file.to_str().unwrap().to_owned()),
         ..job(&stand_in(place, 0))
     };
-    let script = ssh::script(&job, &hosts(), out.to_str().unwrap());
+    let script = ssh::build_script(&job, &hosts(), out.to_str().unwrap());
     let done = bash(&[], &script, place);
     assert!(done.status.success(), "{}", said(&done));
     let wanted = [1, 2].map(|shard| {
@@ -41,23 +41,17 @@ fn each_host_runs_a_shard_with_the_program_and_the_file_that_it_is_sent() {
     assert_eq!(calls(place).len(), 2, "nothing was run again");
 }
 
-/// A program in the place of bakeoff that tells how it goes, and has a report.
-fn telling_stand_in(place: &Path) -> String {
-    let program = place.join("stand-in");
-    let text = "mkdir \"$6\"\n\
-                echo 'block 1 of 2' >&2\n\
-                echo 'The report: shard/report.html'\n\
-                exit 5\n";
-    write_script(&program, text);
-    program.to_str().unwrap().to_owned()
-}
+/// A program that tells how it goes, and has a report.
+const TELLING: &str =
+    "mkdir \"$6\"\necho 'block 1 of 2' >&2\necho 'The report: shard/report.html'\nexit 5\n";
 
 #[test]
 fn each_line_says_of_which_host_it_is_and_no_report_is_printed() {
     let place = tempfile::tempdir().unwrap();
     let (place, out) = (place.path(), place.path().join("all"));
     stand_in_for_ssh(place);
-    let script = ssh::script(&job(&telling_stand_in(place)), &hosts(), out.to_str().unwrap());
+    let script =
+        ssh::build_script(&job(&write_stand_in(place, TELLING)), &hosts(), out.to_str().unwrap());
     let done = bash(&[], &script, place);
     // Whoever writes the names hides no exit code.
     assert_eq!(done.status.code(), Some(5), "{}", said(&done));
@@ -88,7 +82,7 @@ fn a_copy_that_fails_names_the_host_and_leaves_what_was_measured_alone() {
     let place = tempfile::tempdir().unwrap();
     let (place, out) = (place.path(), place.path().join("all"));
     let job = job(&stand_in(place, 0));
-    let script = ssh::script(&job, &hosts(), out.to_str().unwrap());
+    let script = ssh::build_script(&job, &hosts(), out.to_str().unwrap());
     let fails_for = |which: &str| {
         stand_in_for_ssh(place);
         let fails = format!("case \"$*\" in {which}) exit 1;; esac\n{SCP}");
@@ -115,7 +109,7 @@ fn a_copy_that_fails_names_the_host_and_leaves_what_was_measured_alone() {
 fn hosts_that_can_t_be_meant_are_refused() {
     let of = |hosts: &[&str], asked| {
         let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
-        ssh::shards(&hosts, asked).map_err(|failure| failure.message)
+        ssh::count_shards(&hosts, asked).map_err(|failure| failure.message)
     };
     assert_eq!(of(&["one", "two"], None), Ok(2));
     assert_eq!(of(&["one", "two"], Some(2)), Ok(2));

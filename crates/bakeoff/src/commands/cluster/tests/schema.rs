@@ -5,171 +5,58 @@
 
 use serde_json::Value;
 
-/// An object: its name, its fields with their types, and those of them that it must have. A type is that
-/// of JSON or an object; `[T]` is a list of T, and `{T}` a map to T.
-struct Object {
-    name: &'static str,
-    fields: &'static [(&'static str, &'static str)],
-    required: &'static [&'static str],
-}
+/// The objects: a line of each, which may go on; its name and its fields with their types. A field that it
+/// must have is marked with `*`. A type is that of JSON or an object; `[T]` is a list of T, and `{T}` a map to T.
+/// The description requires none of the four of a Job; without them an API server has no Job.
+const OBJECTS: &str = "
+Job: apiVersion* string, kind* string, metadata* ObjectMeta, spec* JobSpec
+ConfigMap: apiVersion* string, kind* string, metadata* ObjectMeta, data {string}, binaryData
+  {string}, immutable boolean
+ObjectMeta: name string, generateName string, namespace string, labels {string}, annotations
+  {string}
+JobSpec: activeDeadlineSeconds integer, backoffLimit integer, backoffLimitPerIndex integer,
+  completionMode string, completions integer, manualSelector boolean, maxFailedIndexes integer,
+  parallelism integer, podReplacementPolicy string, suspend boolean, template* PodTemplateSpec,
+  ttlSecondsAfterFinished integer
+PodTemplateSpec: metadata ObjectMeta, spec PodSpec
+PodSpec: activeDeadlineSeconds integer, affinity Affinity, automountServiceAccountToken boolean,
+  containers* [Container], hostNetwork boolean, initContainers [Container], nodeName string,
+  nodeSelector {string}, priorityClassName string, restartPolicy string, serviceAccountName string,
+  terminationGracePeriodSeconds integer, tolerations [Toleration], volumes [Volume]
+Affinity: podAntiAffinity PodAntiAffinity
+PodAntiAffinity: requiredDuringSchedulingIgnoredDuringExecution [PodAffinityTerm]
+PodAffinityTerm: labelSelector LabelSelector, namespaceSelector LabelSelector, namespaces [string],
+  topologyKey* string
+LabelSelector: matchLabels {string}
+Toleration: effect string, key string, operator string, tolerationSeconds integer, value string
+Container: args [string], command [string], env [EnvVar], image string, imagePullPolicy string,
+  name* string, volumeMounts [VolumeMount], workingDir string
+EnvVar: name* string, value string
+VolumeMount: mountPath* string, name* string, readOnly boolean, subPath string
+Volume: configMap ConfigMapVolumeSource, emptyDir EmptyDirVolumeSource, name* string,
+  persistentVolumeClaim PersistentVolumeClaimVolumeSource
+ConfigMapVolumeSource: defaultMode integer, name string, optional boolean
+EmptyDirVolumeSource: medium string, sizeLimit string
+PersistentVolumeClaimVolumeSource: claimName* string, readOnly boolean
+";
 
-const fn object(
-    name: &'static str,
-    fields: &'static [(&'static str, &'static str)],
-    required: &'static [&'static str],
-) -> Object {
-    Object { name, fields, required }
-}
+/// A field: its name, its type, and whether it is required.
+type Field = (&'static str, &'static str, bool);
 
-const OBJECTS: &[Object] = &[
-    // The description requires none of these four of a Job; without them an API server has no Job.
-    object(
-        "Job",
-        &[
-            ("apiVersion", "string"),
-            ("kind", "string"),
-            ("metadata", "ObjectMeta"),
-            ("spec", "JobSpec"),
-        ],
-        &["apiVersion", "kind", "metadata", "spec"],
-    ),
-    object(
-        "ConfigMap",
-        &[
-            ("apiVersion", "string"),
-            ("kind", "string"),
-            ("metadata", "ObjectMeta"),
-            ("data", "{string}"),
-            ("binaryData", "{string}"),
-            ("immutable", "boolean"),
-        ],
-        &["apiVersion", "kind", "metadata"],
-    ),
-    object(
-        "ObjectMeta",
-        &[
-            ("name", "string"),
-            ("generateName", "string"),
-            ("namespace", "string"),
-            ("labels", "{string}"),
-            ("annotations", "{string}"),
-        ],
-        &[],
-    ),
-    object(
-        "JobSpec",
-        &[
-            ("activeDeadlineSeconds", "integer"),
-            ("backoffLimit", "integer"),
-            ("backoffLimitPerIndex", "integer"),
-            ("completionMode", "string"),
-            ("completions", "integer"),
-            ("manualSelector", "boolean"),
-            ("maxFailedIndexes", "integer"),
-            ("parallelism", "integer"),
-            ("podReplacementPolicy", "string"),
-            ("suspend", "boolean"),
-            ("template", "PodTemplateSpec"),
-            ("ttlSecondsAfterFinished", "integer"),
-        ],
-        &["template"],
-    ),
-    object("PodTemplateSpec", &[("metadata", "ObjectMeta"), ("spec", "PodSpec")], &[]),
-    object(
-        "PodSpec",
-        &[
-            ("activeDeadlineSeconds", "integer"),
-            ("affinity", "Affinity"),
-            ("automountServiceAccountToken", "boolean"),
-            ("containers", "[Container]"),
-            ("hostNetwork", "boolean"),
-            ("initContainers", "[Container]"),
-            ("nodeName", "string"),
-            ("nodeSelector", "{string}"),
-            ("priorityClassName", "string"),
-            ("restartPolicy", "string"),
-            ("serviceAccountName", "string"),
-            ("terminationGracePeriodSeconds", "integer"),
-            ("tolerations", "[Toleration]"),
-            ("volumes", "[Volume]"),
-        ],
-        &["containers"],
-    ),
-    object("Affinity", &[("podAntiAffinity", "PodAntiAffinity")], &[]),
-    object(
-        "PodAntiAffinity",
-        &[("requiredDuringSchedulingIgnoredDuringExecution", "[PodAffinityTerm]")],
-        &[],
-    ),
-    object(
-        "PodAffinityTerm",
-        &[
-            ("labelSelector", "LabelSelector"),
-            ("namespaceSelector", "LabelSelector"),
-            ("namespaces", "[string]"),
-            ("topologyKey", "string"),
-        ],
-        &["topologyKey"],
-    ),
-    object("LabelSelector", &[("matchLabels", "{string}")], &[]),
-    object(
-        "Toleration",
-        &[
-            ("effect", "string"),
-            ("key", "string"),
-            ("operator", "string"),
-            ("tolerationSeconds", "integer"),
-            ("value", "string"),
-        ],
-        &[],
-    ),
-    object(
-        "Container",
-        &[
-            ("args", "[string]"),
-            ("command", "[string]"),
-            ("env", "[EnvVar]"),
-            ("image", "string"),
-            ("imagePullPolicy", "string"),
-            ("name", "string"),
-            ("volumeMounts", "[VolumeMount]"),
-            ("workingDir", "string"),
-        ],
-        &["name"],
-    ),
-    object("EnvVar", &[("name", "string"), ("value", "string")], &["name"]),
-    object(
-        "VolumeMount",
-        &[
-            ("mountPath", "string"),
-            ("name", "string"),
-            ("readOnly", "boolean"),
-            ("subPath", "string"),
-        ],
-        &["mountPath", "name"],
-    ),
-    object(
-        "Volume",
-        &[
-            ("configMap", "ConfigMapVolumeSource"),
-            ("emptyDir", "EmptyDirVolumeSource"),
-            ("name", "string"),
-            ("persistentVolumeClaim", "PersistentVolumeClaimVolumeSource"),
-        ],
-        &["name"],
-    ),
-    object(
-        "ConfigMapVolumeSource",
-        &[("defaultMode", "integer"), ("name", "string"), ("optional", "boolean")],
-        &[],
-    ),
-    object("EmptyDirVolumeSource", &[("medium", "string"), ("sizeLimit", "string")], &[]),
-    object(
-        "PersistentVolumeClaimVolumeSource",
-        &[("claimName", "string"), ("readOnly", "boolean")],
-        &["claimName"],
-    ),
-];
+/// The fields of an object; none of one that is not described.
+fn fields_of(wanted: &str) -> Vec<Field> {
+    let begin = format!("\n{wanted}: ");
+    let Some((_, rest)) = OBJECTS.split_once(&begin) else { return Vec::new() };
+    // Another object begins a line; what goes on is indented.
+    let end = rest.match_indices('\n').find(|(at, _)| !rest[at + 1..].starts_with("  "));
+    let own = end.map_or(rest, |(at, _)| &rest[..at]);
+    let fields = own.split(',').filter_map(|field| {
+        let mut words = field.split_whitespace();
+        let (name, of) = (words.next()?, words.next()?);
+        Some((name.trim_end_matches('*'), of, name.ends_with('*')))
+    });
+    fields.collect()
+}
 
 /// In what a value is no such object, each with its place.
 pub fn problems(name: &str, value: &Value) -> Vec<String> {
@@ -195,20 +82,19 @@ fn check(at: &str, wanted: &str, value: &Value, problems: &mut Vec<String>) {
             each.for_each(|(name, item)| check(&format!("{at}.{name}"), of, item, problems));
             true
         }
-        (_, Value::Object(fields)) => match OBJECTS.iter().find(|it| it.name == wanted) {
-            Some(object) => {
-                let lacking = object.required.iter().filter(|name| !fields.contains_key(**name));
-                problems.extend(lacking.map(|name| format!("{at} lacks {name}")));
-                for (name, item) in fields {
-                    match object.fields.iter().find(|(known, _)| known == name) {
-                        Some((_, of)) => check(&format!("{at}.{name}"), of, item, problems),
-                        None => problems.push(format!("{at} has no field {name}")),
-                    }
+        (_, Value::Object(fields)) => {
+            let known = fields_of(wanted);
+            let lacking =
+                known.iter().filter(|(name, _, must)| *must && !fields.contains_key(*name));
+            problems.extend(lacking.map(|(name, ..)| format!("{at} lacks {name}")));
+            for (name, item) in fields {
+                match known.iter().find(|field| field.0 == name) {
+                    Some((_, of, _)) => check(&format!("{at}.{name}"), of, item, problems),
+                    None => problems.push(format!("{at} has no field {name}")),
                 }
-                true
             }
-            None => false,
-        },
+            !known.is_empty()
+        }
         _ => false,
     };
     if !fits {

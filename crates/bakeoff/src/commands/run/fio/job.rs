@@ -1,10 +1,9 @@
-//! What a job's keys mean as levels of an experiment.
+//! Turns the keys of a job into levels of an experiment.
 
 use super::FioProblem;
 use super::lines::{FioKey, FioLines};
-use super::values::{bytes, number, seconds, size};
+use super::values::{format_size, parse_bytes, parse_number, parse_seconds};
 
-/// Keys that say what a job does.
 const KNOWN: [&str; 20] = [
     "rw",
     "readwrite",
@@ -27,8 +26,7 @@ const KNOWN: [&str; 20] = [
     "zero_buffers",
     "runtime",
 ];
-/// Others that are read, and others that change nothing here: how fio reports, how it makes its workers, and
-/// what bakeoff does anyway.
+/// Keys without effect here: reports, how workers are made, and what bakeoff always does.
 const ALSO_KNOWN: [&str; 2] = ["rate_iops", "randseed"];
 const IDLE: [&str; 8] = [
     "name",
@@ -40,57 +38,49 @@ const IDLE: [&str; 8] = [
     "refill_buffers",
     "stonewall",
 ];
-/// Keys that name files, and keys that run commands.
 const ELSEWHERE: [&str; 3] = ["filename", "directory", "filename_format"];
 const COMMANDS: [&str; 3] = ["exec_prerun", "exec_postrun", "ioscheduler"];
 
-/// A job.
 pub struct FioJob {
     levels: Vec<(&'static str, String)>,
 }
 
-/// The keys of a job while they are read.
 struct FioJobReader<'a, 'p> {
     lines: &'a FioLines<'a>,
     problems: &'p mut Vec<FioProblem>,
 }
 
 impl FioJob {
-    /// Reads it; notes what is wrong.
-    pub fn read(lines: &FioLines<'_>, problems: &mut Vec<FioProblem>) -> Self {
+    pub fn read_job(lines: &FioLines<'_>, problems: &mut Vec<FioProblem>) -> Self {
         let mut reader = FioJobReader { lines, problems };
         reader.refuse_unknown();
-        Self { levels: reader.levels() }
+        Self { levels: reader.read_levels() }
     }
 
-    /// The keys of an experiment, each with its value as TOML writes it.
-    pub fn levels(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub fn to_levels(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.levels.iter().map(|(key, value)| (*key, &**value))
     }
 }
 
-/// A string as TOML writes it, of letters that need no escape.
-fn quoted(text: impl std::fmt::Display) -> String {
+fn quote_toml(text: impl std::fmt::Display) -> String {
     format!("\"{text}\"")
 }
 
 impl<'a> FioJobReader<'a, '_> {
-    /// The first key of these names.
-    fn key(&self, names: &[&str]) -> Option<FioKey<'a>> {
+    fn find_key(&self, names: &[&str]) -> Option<FioKey<'a>> {
         self.lines.keys.iter().find(|key| names.contains(&key.name)).copied()
     }
 
-    /// What a key says, by a function that reads it; what it has where the job does not say. A value that
-    /// can't be read is noted with what is valid.
-    fn read<T>(
+    /// Returns the default if the key is absent; notes a value that can't be read.
+    fn read_key<T>(
         &mut self,
         names: &[&str],
         default: T,
         valid: &str,
         read: impl FnOnce(&str) -> Option<T>,
     ) -> T {
-        let Some(key) = self.key(names) else { return default };
-        // A key alone turns something on.
+        let Some(key) = self.find_key(names) else { return default };
+        // A key without a value turns something on.
         let value = key.value.unwrap_or("1");
         match read(value) {
             Some(value) => value,
@@ -107,22 +97,21 @@ impl<'a> FioJobReader<'a, '_> {
         }
     }
 
-    fn switch(&mut self, name: &str, default: bool) -> bool {
-        self.read(&[name], default, "0 or 1", |text| match text {
+    fn read_switch(&mut self, name: &str, default: bool) -> bool {
+        self.read_key(&[name], default, "0 or 1", |text| match text {
             "0" => Some(false),
             "1" => Some(true),
             _ => None,
         })
     }
 
-    fn number(&mut self, name: &str, default: u64, most: u64) -> u64 {
+    fn read_number(&mut self, name: &str, default: u64, most: u64) -> u64 {
         let valid = format!("1 to {most}");
-        self.read(&[name], default, &valid, |text| number(text, 1..=most))
+        self.read_key(&[name], default, &valid, |text| parse_number(text, 1..=most))
     }
 
-    /// Notes that a job lacks a key.
-    fn needs(&mut self, names: &[&str], why: &str) {
-        if self.key(names).is_none() {
+    fn require_key(&mut self, names: &[&str], why: &str) {
+        if self.find_key(names).is_none() {
             let what = format!("the job has no `{}`: {why}", names[0]);
             self.problems.push(FioProblem { line: self.lines.job, column: 1, what });
         }
@@ -148,65 +137,66 @@ impl<'a> FioJobReader<'a, '_> {
                 let all: Vec<&str> = known().copied().collect();
                 format!("`{name}` is not a key that bakeoff knows; valid: {}", all.join(", "))
             };
-            self.problems.push(key.problem(what));
+            self.problems.push(key.name_problem(what));
         }
     }
 
-    fn levels(&mut self) -> Vec<(&'static str, String)> {
-        let jobs = self.number("numjobs", 1, 1024);
-        let files = self.number("nrfiles", 1, 1024 / jobs);
-        self.needs(&["size"], "say how large its files are, as size=1g");
+    fn read_levels(&mut self) -> Vec<(&'static str, String)> {
+        let jobs = self.read_number("numjobs", 1, 1024);
+        let files = self.read_number("nrfiles", 1, 1024 / jobs);
+        self.require_key(&["size"], "say how large its files are, as size=1g");
         let valid = "bytes, as 64m or 16g, a multiple of 4k; of all jobs together 1m to 64t";
-        let each = self.read(&["size"], 1 << 20, valid, |text| {
+        let each = self.read_key(&["size"], 1 << 20, valid, |text| {
             let all =
                 |each: u64| if each.is_multiple_of(4096) { each.checked_mul(jobs) } else { None };
-            bytes(text)
+            parse_bytes(text)
                 .filter(|each| all(*each).is_some_and(|it| (1_u64 << 20..=64 << 40).contains(&it)))
         });
-        let block = self.read(&["bs", "blocksize"], 4096, "4k to 16m, a multiple of 4k", |text| {
-            let valid = |it: &u64| it.is_multiple_of(4096) && (4096..=16 << 20).contains(it);
-            bytes(text).filter(valid)
-        });
-        self.needs(
+        let block =
+            self.read_key(&["bs", "blocksize"], 4096, "4k to 16m, a multiple of 4k", |text| {
+                let valid = |it: &u64| it.is_multiple_of(4096) && (4096..=16 << 20).contains(it);
+                parse_bytes(text).filter(valid)
+            });
+        self.require_key(
             &["runtime"],
             "bakeoff measures for a time, as runtime=30, and not for a number of bytes",
         );
-        let seconds = self.read(&["runtime"], 10, "1 second to a day", |text| {
-            seconds(text).filter(|seconds| (1..=86_400).contains(seconds))
+        let seconds = self.read_key(&["runtime"], 10, "1 second to a day", |text| {
+            parse_seconds(text).filter(|seconds| (1..=86_400).contains(seconds))
         });
-        let (pattern, is_mixed, in_order) = self.pattern();
-        let (calls, depth) = self.engine();
+        let (pattern, is_mixed, in_order) = self.read_pattern();
+        let (calls, depth) = self.read_engine();
         let is_direct = self.is_direct();
-        let zeros = self.switch("zero_buffers", false);
-        // By itself fio asks for each block once.
-        let once = !self.switch("norandommap", false) && !in_order;
-        let is_cold = self.switch("invalidate", true) && !is_direct;
-        let seed = self.number("randseed", 1, i64::MAX as u64);
+        let zeros = self.read_switch("zero_buffers", false);
+        // By default fio asks for each block once.
+        let once = !self.read_switch("norandommap", false) && !in_order;
+        let is_cold = self.read_switch("invalidate", true) && !is_direct;
+        let seed = self.read_number("randseed", 1, i64::MAX as u64);
         let mut levels = vec![
-            ("pattern", quoted(pattern)),
-            ("block", quoted(size(block))),
-            ("size", quoted(size(each * jobs))),
-            ("files", quoted(files * jobs)),
+            ("pattern", quote_toml(pattern)),
+            ("block", quote_toml(format_size(block))),
+            ("size", quote_toml(format_size(each * jobs))),
+            ("files", quote_toml(files * jobs)),
             ("clients", jobs.to_string()),
-            ("depth", quoted(depth)),
-            ("calls", quoted(calls)),
-            ("access", quoted(if is_direct { "direct" } else { "buffered" })),
-            ("state", quoted(if is_cold { "cold" } else { "warm" })),
-            ("sync", quoted(self.sync())),
-            ("offsets", quoted(if once { "once" } else { "uniform" })),
-            ("data", quoted(if zeros { "zeros" } else { "random" })),
+            ("depth", quote_toml(depth)),
+            ("calls", quote_toml(calls)),
+            ("access", quote_toml(if is_direct { "direct" } else { "buffered" })),
+            ("state", quote_toml(if is_cold { "cold" } else { "warm" })),
+            ("sync", quote_toml(self.read_sync())),
+            ("offsets", quote_toml(if once { "once" } else { "uniform" })),
+            ("data", quote_toml(if zeros { "zeros" } else { "random" })),
             ("seconds", seconds.to_string()),
             ("seed", seed.to_string()),
         ];
-        levels.extend(self.rate(jobs, is_mixed).map(|rate| ("rate", quoted(rate))));
+        levels.extend(self.read_rate(jobs, is_mixed).map(|rate| ("rate", quote_toml(rate))));
         levels
     }
 
-    /// What is asked for; whether that is a mix, and whether it is in order.
-    fn pattern(&mut self) -> (String, bool, bool) {
-        self.needs(&["rw", "readwrite"], "say what it does, as rw=randread");
+    /// Returns the pattern, whether it is a mix, and whether it is in order.
+    fn read_pattern(&mut self) -> (String, bool, bool) {
+        self.require_key(&["rw", "readwrite"], "say what it does, as rw=randread");
         let valid = "read, write, rw, randread, randwrite, randrw";
-        let pattern = self.read(&["rw", "readwrite"], "randread", valid, |text| match text {
+        let pattern = self.read_key(&["rw", "readwrite"], "randread", valid, |text| match text {
             "read" => Some("seqread"),
             "write" => Some("seqwrite"),
             "rw" | "readwrite" => Some("seqrw"),
@@ -215,46 +205,46 @@ impl<'a> FioJobReader<'a, '_> {
             "randrw" => Some("randrw"),
             _ => None,
         });
-        let share = |text: &str| number(text, 1..=99);
-        let writes = self.read(&["rwmixwrite"], 50, "1 to 99", share);
-        let reads = self.read(&["rwmixread"], 100 - writes, "1 to 99", share);
+        let share = |text: &str| parse_number(text, 1..=99);
+        let writes = self.read_key(&["rwmixwrite"], 50, "1 to 99", share);
+        let reads = self.read_key(&["rwmixread"], 100 - writes, "1 to 99", share);
         let is_mixed = pattern.ends_with("rw");
         let name = if is_mixed { format!("{pattern}:{reads}") } else { pattern.to_owned() };
         (name, is_mixed, pattern.starts_with("seq"))
     }
 
-    /// The calls, and the requests in flight: more than one are io_uring's alone.
-    fn engine(&mut self) -> (&'static str, u64) {
+    /// Returns the system calls and the requests in flight: only io_uring has more than one.
+    fn read_engine(&mut self) -> (&'static str, u64) {
         let valid = "sync, psync, io_uring";
-        let calls = self.read(&["ioengine"], "plain", valid, |text| match text {
+        let calls = self.read_key(&["ioengine"], "plain", valid, |text| match text {
             "sync" | "psync" => Some("plain"),
             "io_uring" => Some("io_uring"),
             _ => None,
         });
-        let depth = self.number("iodepth", 1, 1024);
+        let depth = self.read_number("iodepth", 1, 1024);
         (calls, if calls == "plain" { 1 } else { depth })
     }
 
     fn is_direct(&mut self) -> bool {
-        let is_direct = self.switch("direct", false);
-        match self.key(&["buffered"]) {
-            Some(key) if self.key(&["direct"]).is_some() => {
-                self.problems.push(key.problem("`direct` says it already: leave one out"));
+        let is_direct = self.read_switch("direct", false);
+        match self.find_key(&["buffered"]) {
+            Some(key) if self.find_key(&["direct"]).is_some() => {
+                self.problems.push(key.name_problem("`direct` says it already: leave one out"));
                 is_direct
             }
-            Some(_) => !self.switch("buffered", true),
+            Some(_) => !self.read_switch("buffered", true),
             None => is_direct,
         }
     }
 
-    fn sync(&mut self) -> String {
-        let writes = |text: &str| number(text, 0..=1_000_000);
+    fn read_sync(&mut self) -> String {
+        let writes = |text: &str| parse_number(text, 0..=1_000_000);
         let valid = "0 to 1000000 writes";
         let rules = [
-            ("fsync", self.read(&["fsync"], 0, valid, writes)),
-            ("fdatasync", self.read(&["fdatasync"], 0, valid, writes)),
+            ("fsync", self.read_key(&["fsync"], 0, valid, writes)),
+            ("fdatasync", self.read_key(&["fdatasync"], 0, valid, writes)),
         ];
-        let dsync = self.read(&["sync"], false, "none, dsync", |text| match text {
+        let dsync = self.read_key(&["sync"], false, "none, dsync", |text| match text {
             "0" | "none" => Some(false),
             "dsync" => Some(true),
             _ => None,
@@ -262,10 +252,10 @@ impl<'a> FioJobReader<'a, '_> {
         let mut given = rules.iter().filter(|(_, writes)| *writes > 0);
         let first = given.next();
         if let Some((name, _)) = given.next().or(first.filter(|_| dsync))
-            && let Some(key) = self.key(&[*name])
+            && let Some(key) = self.find_key(&[*name])
         {
             let what = "`fsync`, `fdatasync` and `sync=dsync` exclude each other: leave one";
-            self.problems.push(key.problem(what));
+            self.problems.push(key.name_problem(what));
         }
         match first {
             Some((name, writes)) => format!("{name}:{writes}"),
@@ -274,16 +264,15 @@ impl<'a> FioJobReader<'a, '_> {
         }
     }
 
-    /// Requests a second of all jobs together.
-    fn rate(&mut self, jobs: u64, is_mixed: bool) -> Option<String> {
-        let key = self.key(&["rate_iops"])?;
+    fn read_rate(&mut self, jobs: u64, is_mixed: bool) -> Option<String> {
+        let key = self.find_key(&["rate_iops"])?;
         if is_mixed {
             let what = "fio limits each kind of a mix by itself, and bakeoff all requests together: leave \
                         `rate_iops` out, and give --rate";
-            self.problems.push(key.problem(what));
+            self.problems.push(key.name_problem(what));
             return None;
         }
-        let rate = self.number("rate_iops", 1, 1_000_000);
+        let rate = self.read_number("rate_iops", 1, 1_000_000);
         Some(format!("{}/s", rate * jobs))
     }
 }

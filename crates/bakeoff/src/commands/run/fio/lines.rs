@@ -1,51 +1,43 @@
-//! The lines of a job file: sections, keys and their values, each with its place.
+//! Splits a job file into sections, keys and values, each with its place.
 
 use super::FioProblem;
 
-/// The keys of a job file's global section and of its one job.
 pub struct FioLines<'a> {
-    /// Where the job begins: its line.
     pub job: usize,
-    /// The keys that hold for it; of two of one name in two sections the job's own.
+    /// The keys that apply to the job; its own key wins over a global one.
     pub keys: Vec<FioKey<'a>>,
 }
 
-/// A key with its value.
 #[derive(Clone, Copy)]
 pub struct FioKey<'a> {
     pub name: &'a str,
-    /// What stands behind `=`; `None` where nothing does, which turns the key on.
+    /// The text after `=`; `None` without one, which turns the key on.
     pub value: Option<&'a str>,
     pub line: usize,
-    /// Of its name, and of its value.
     pub columns: (usize, usize),
     is_global: bool,
 }
 
 impl FioKey<'_> {
-    /// Something that is wrong with its name.
-    pub fn problem(&self, what: impl Into<String>) -> FioProblem {
+    pub fn name_problem(&self, what: impl Into<String>) -> FioProblem {
         FioProblem { line: self.line, column: self.columns.0, what: what.into() }
     }
 
-    /// Something that is wrong with its value.
     pub fn problem_of_value(&self, what: impl Into<String>) -> FioProblem {
         FioProblem { line: self.line, column: self.columns.1, what: what.into() }
     }
 }
 
-/// The section whose keys hold for all jobs.
 const GLOBAL: &str = "global";
 
 impl<'a> FioLines<'a> {
-    /// Reads them; notes what is wrong.
-    pub fn read(text: &'a str, problems: &mut Vec<FioProblem>) -> Self {
+    pub fn read_lines(text: &'a str, problems: &mut Vec<FioProblem>) -> Self {
         let mut lines = Self { job: 1, keys: Vec::new() };
-        // Whether the section that is read is the global one, and how many jobs there were.
+        // Whether the current section is the global one, and the number of jobs so far.
         let (mut is_global, mut jobs) = (None, 0);
         for (number, whole) in (1..).zip(text.lines()) {
             let line = whole.trim();
-            let column = 1 + letters(&whole[..whole.len() - whole.trim_start().len()]);
+            let column = 1 + count_letters(&whole[..whole.len() - whole.trim_start().len()]);
             let mut wrong = |what: String| problems.push(FioProblem { line: number, column, what });
             if line.is_empty() || line.starts_with([';', '#']) {
                 continue;
@@ -76,18 +68,18 @@ impl<'a> FioLines<'a> {
                 wrong("a key stands before the first section, as [job]".into());
                 continue;
             };
-            lines.keys.push(key(line, number, column, is_global));
+            lines.keys.push(parse_key(line, number, column, is_global));
         }
         if jobs == 0 {
             let what = "there is no job: a section of any name but [global]".into();
             problems.push(FioProblem { line: 1, column: 1, what });
         }
-        lines.merge(problems);
+        lines.merge_keys(problems);
         lines
     }
 
-    /// Leaves one key of each name: the job's own before a global one. Two in one section are a mistake.
-    fn merge(&mut self, problems: &mut Vec<FioProblem>) {
+    /// Keeps one key of each name: the job's own wins. Two in one section are an error.
+    fn merge_keys(&mut self, problems: &mut Vec<FioProblem>) {
         let mut merged: Vec<FioKey<'a>> = Vec::new();
         for key in std::mem::take(&mut self.keys) {
             let Some(at) = merged.iter().position(|known| known.name == key.name) else {
@@ -100,7 +92,7 @@ impl<'a> FioLines<'a> {
                     "`{}` stands in line {first} already: leave one of the two out",
                     key.name
                 );
-                problems.push(key.problem(what));
+                problems.push(key.name_problem(what));
             } else if merged[at].is_global {
                 merged[at] = key;
             }
@@ -109,15 +101,15 @@ impl<'a> FioLines<'a> {
     }
 }
 
-fn key(line: &str, number: usize, column: usize, is_global: bool) -> FioKey<'_> {
+fn parse_key(line: &str, number: usize, column: usize, is_global: bool) -> FioKey<'_> {
     let (name, value) = match line.split_once('=') {
         Some((name, value)) => (name.trim_end(), Some(value.trim_start())),
         None => (line, None),
     };
-    let before = value.map_or(0, |value| letters(&line[..line.len() - value.len()]));
+    let before = value.map_or(0, |value| count_letters(&line[..line.len() - value.len()]));
     FioKey { name, value, line: number, columns: (column, column + before), is_global }
 }
 
-fn letters(text: &str) -> usize {
+fn count_letters(text: &str) -> usize {
     text.chars().count()
 }

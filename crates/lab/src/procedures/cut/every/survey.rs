@@ -1,4 +1,4 @@
-//! All images of a history, drawn and told apart, and none of them written.
+//! Draws all images of a history and tells them apart without writing any.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,37 +10,28 @@ use bakeoff_experiment::random::SplitMix64;
 use super::SEEDS;
 use crate::TrialError;
 
-/// An image that differs from the others: how it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DistinctImage {
-    /// The latest moment that has it.
     pub moment: usize,
     pub keep: Keep,
     pub seed: u64,
-    /// Which of the rules drew it, a bit each in their order.
+    /// A bit for each rule that drew it.
     pub rules: u8,
 }
 
-/// What was drawn.
 pub struct ImageSurvey {
-    /// How many images were.
     pub drawn: u64,
-    /// Those that differ, in the order of their moments.
     pub different: Vec<DistinctImage>,
 }
 
-/// How often all moments are gone through at most.
 const ROUNDS: u64 = 16;
-/// Where a round finds no more new images than one in so many of those that are known, there is no other.
+/// A pass that finds less than one new image in this many known ones is the last.
 const FEW: usize = 50;
 
-/// Draws images of all moments, from [`SEEDS`] seeds each, and from as many again until enough of them
-/// differ, or hardly another one does. `tell` is told after each moment how many were drawn, and how
-/// many of them differ.
-///
-/// # Errors
-/// The history is damaged; what `tell` says.
-pub fn survey(
+/// Draws images of all moments from [`SEEDS`] seeds each, and from more seeds until enough differ
+/// or hardly any new one comes. After each moment, `tell` gets the counts of drawn and of different
+/// images.
+pub fn survey_images(
     history: &Recorded,
     metadata: Metadata,
     (rules, enough): (&[Keep], usize),
@@ -53,7 +44,7 @@ pub fn survey(
         let numbers = round * SEEDS..(round + 1) * SEEDS;
         let mut walk = Walk::new(history, metadata);
         loop {
-            drawn += draw(&walk, rules, (seed, numbers.clone()), &mut known)?;
+            drawn += draw_images(&walk, rules, (seed, numbers.clone()), &mut known)?;
             tell(drawn, known.len())?;
             if !walk.step() {
                 break;
@@ -68,22 +59,21 @@ pub fn survey(
     Ok(ImageSurvey { drawn, different })
 }
 
-/// Draws images of a moment by each rule, from so many seeds of each; how many.
-fn draw(
+fn draw_images(
     walk: &Walk<'_>,
     rules: &[Keep],
     (seed, numbers): (u64, Range<u64>),
     known: &mut HashMap<ImageFingerprint, DistinctImage>,
 ) -> Result<u64, TrialError> {
-    let damaged = |error| TrialError::place("the recorded history", error);
+    let damaged = |error| TrialError::place_error("the recorded history", error);
     let (moment, mut drawn) = (walk.moment(), 0);
     for (place, keep) in rules.iter().enumerate() {
-        // Nothing of it is left to a seed.
+        // This rule leaves nothing to a seed.
         let is_one = *keep == Keep::DropAll;
         for number in numbers.clone().filter(|number| !is_one || *number == 0) {
             let seed = SplitMix64::from_words(&[seed, moment as u64, *keep as u64, number]).next();
             let image = walk.image(*keep, seed).map_err(damaged)?;
-            let identity = walk.identity(&image).map_err(damaged)?;
+            let identity = walk.fingerprint(&image).map_err(damaged)?;
             drawn += 1;
             let this = DistinctImage { moment, keep: *keep, seed, rules: 1 << place };
             match known.entry(identity) {
@@ -91,7 +81,7 @@ fn draw(
                 Entry::Occupied(mut known) => {
                     let known = known.get_mut();
                     let rules = known.rules | this.rules;
-                    // The clients had been promised more at a later moment.
+                    // Clients had been promised more at a later moment.
                     *known = if moment >= known.moment { this } else { *known };
                     known.rules = rules;
                 }
@@ -101,8 +91,7 @@ fn draw(
     Ok(drawn)
 }
 
-/// So many of all at most, evenly among them.
-pub fn evenly(all: Vec<DistinctImage>, most: usize) -> Vec<DistinctImage> {
+pub fn pick_evenly(all: Vec<DistinctImage>, most: usize) -> Vec<DistinctImage> {
     let count = all.len();
     match count > most {
         true => (0..most).map(|number| all[number * count / most]).collect(),
@@ -120,80 +109,69 @@ mod tests {
 
     use super::*;
 
-    /// A file of these bytes.
-    struct Only(Vec<u8>);
+    /// A file of a byte.
+    struct Only(u8);
 
     impl Contents for Only {
         fn read(&self, _: Ino, offset: u64, buffer: &mut [u8]) -> std::io::Result<usize> {
-            let rest = self.0.get(offset as usize..).unwrap_or_default();
-            let length = rest.len().min(buffer.len());
-            buffer[..length].copy_from_slice(&rest[..length]);
+            let length = usize::from(offset == 0).min(buffer.len());
+            buffer[..length].fill(self.0);
             Ok(length)
         }
 
         fn size(&self, _: Ino) -> std::io::Result<u64> {
-            Ok(self.0.len() as u64)
+            Ok(1)
         }
     }
 
-    /// A file in which a byte goes from 0 to 1, 2, 1 and 3, each synced but the last.
-    fn history() -> Recorded {
+    /// Images of a history in which a file's byte goes from 0 to 1, 2, 1 and 3, each synced but the last.
+    fn survey(rules: &[Keep], enough: usize) -> ImageSurvey {
         let attributes = FileAttributes { mode: 0o755, uid: 0, gid: 0 };
         let mut pending = Pending::new(1, attributes, Metadata::Ordered);
         pending.adopt(EntryPlace { dir: 1, name: OsStr::new("a") }, 2, NodeKind::File, attributes);
         pending.record_by(|| 5);
-        let mut bytes = vec![0];
-        for value in [1, 2, 1, 3] {
-            pending.write(2, 0, 1, 1, Before::Bytes(&bytes));
-            bytes = vec![value];
+        for (before, value) in [(0, 1), (1, 2), (2, 1), (1, 3)] {
+            pending.write(2, 0, 1, 1, Before::Bytes(&[before]));
             if value < 3 {
-                let mark = pending.mark();
+                let mark = pending.current_mark();
                 pending.sync_file(2, mark);
             }
         }
         let history = pending.history().unwrap();
-        history.recorded(history.now(), 9, &Only(bytes)).unwrap().unwrap()
+        let recorded = history.to_recorded(history.current_moment(), 9, &Only(3)).unwrap().unwrap();
+        survey_images(&recorded, Metadata::Ordered, (rules, enough), 1, |_, _| Ok(())).unwrap()
     }
 
     #[test]
     fn images_alike_are_one_which_belongs_to_its_latest_moment() {
-        let of = |rules: &[Keep], enough| {
-            survey(&history(), Metadata::Ordered, (rules, enough), 1, |_, _| Ok(())).unwrap()
-        };
-        let ImageSurvey { drawn, different } = of(&[Keep::DropAll], 1);
+        let ImageSurvey { drawn, different } = survey(&[Keep::DropAll], 1);
         assert_eq!(drawn, 8, "one of each moment");
         let moments: Vec<usize> = different.iter().map(|it| it.moment).collect();
         // What held 0 until the first sync, 2 until the third, and 1, twice, to the end.
         assert_eq!(moments, [1, 5, 7]);
-        let both = of(&[Keep::DropAll, Keep::Prefix], 1);
+        let both = survey(&[Keep::DropAll, Keep::Prefix], 1);
         assert_eq!(both.drawn, 8 * (1 + SEEDS));
         let latest = both.different.iter().find(|it| it.moment == 7 && it.rules == 3);
         assert!(latest.is_some(), "both rules leave 1: {:?}", both.different);
         assert!(both.different.iter().any(|it| it.rules == 2), "only a prefix leaves 3");
-        assert_eq!(of(&[Keep::Torn], 1).different, of(&[Keep::Torn], 1).different, "one seed");
+        let torn = || survey(&[Keep::Torn], 1).different;
+        assert_eq!(torn(), torn(), "one seed");
     }
 
     #[test]
     fn more_is_drawn_until_enough_differ_or_hardly_another_does() {
-        let of = |enough| {
-            survey(&history(), Metadata::Ordered, (&[Keep::Subset], enough), 1, |_, _| Ok(()))
-                .unwrap()
-        };
-        let [some, most] = [of(1), of(usize::MAX)];
+        let [some, most] = [1, usize::MAX].map(|enough| survey(&[Keep::Subset], enough));
         assert_eq!(some.drawn, 8 * SEEDS, "one round is enough for one image");
         // The second round finds nothing new: each byte of each moment was drawn in the first.
         assert_eq!(most.drawn, 2 * 8 * SEEDS);
         assert_eq!(most.different.len(), some.different.len());
         let latest = |survey: &ImageSurvey| survey.different.iter().map(|it| it.moment).max();
         assert_eq!(latest(&most), latest(&some), "what is drawn again belongs where it did");
-    }
-
-    #[test]
-    fn what_is_too_much_is_taken_evenly() {
+        // What is too much is taken evenly.
         let drawn = |moment| DistinctImage { moment, keep: Keep::Torn, seed: 1, rules: 1 };
         let all: Vec<DistinctImage> = (0..1000).map(drawn).collect();
-        let some: Vec<usize> = evenly(all.clone(), 10).iter().map(|it| it.moment).collect();
+        let some: Vec<usize> = pick_evenly(all.clone(), 10).iter().map(|it| it.moment).collect();
         assert_eq!(some, [0, 100, 200, 300, 400, 500, 600, 700, 800, 900]);
-        assert_eq!(evenly(all.clone(), 1000), all);
+        assert_eq!(pick_evenly(all.clone(), 1000), all);
     }
 }

@@ -1,5 +1,3 @@
-//! What images of every moment come to.
-
 use std::path::Path;
 
 use bakeoff_devices::plug::{Keep, Metadata, Recorded, Walk};
@@ -8,13 +6,11 @@ use bakeoff_results::{AuditResult, EveryByRule, EveryMoment, FirstBroken, Judged
 use super::history::Recording;
 use super::survey::DistinctImage;
 
-/// The count of what the audits of the images found.
 pub struct ImageTally {
     pub every: EveryMoment,
     rules: Vec<OfRule>,
 }
 
-/// What is known of a rule's images.
 struct OfRule {
     keep: Keep,
     counts: EveryByRule,
@@ -32,12 +28,12 @@ impl ImageTally {
         different: &[DistinctImage],
         rules: &[Keep],
     ) -> Self {
-        let [writes, syncs, names] = history.counts().map(|count| count as u64);
+        let [writes, syncs, names] = history.count_kinds().map(|count| count as u64);
         let every = EveryMoment {
             writes,
             syncs,
             names,
-            moments: history.events() as u64 + 1,
+            moments: history.event_count() as u64 + 1,
             drawn,
             distinct: different.len() as u64,
             ..EveryMoment::default()
@@ -57,15 +53,13 @@ impl ImageTally {
         Self { every, rules: rules.iter().enumerate().map(rule).collect() }
     }
 
-    /// The rules that drew an image.
     fn rules_of_image(&mut self, drawn: &DistinctImage) -> impl Iterator<Item = &mut OfRule> {
         let bits = drawn.rules;
         let numbered = self.rules.iter_mut().enumerate();
         numbered.filter(move |(place, _)| bits & (1 << place) != 0).map(|(_, rule)| rule)
     }
 
-    /// Notes what was found of an image, and whether it `breaks` the promise.
-    pub fn judged(&mut self, drawn: &DistinctImage, verdict: &AuditResult, breaks: bool) {
+    pub fn note_judged(&mut self, drawn: &DistinctImage, verdict: &AuditResult, breaks: bool) {
         self.every.judged += 1;
         for rule in self.rules_of_image(drawn) {
             rule.counts.judged += 1;
@@ -78,8 +72,7 @@ impl ImageTally {
         }
     }
 
-    /// Notes that one broke the promise, in the order of moments.
-    pub fn broken(
+    pub fn note_broken(
         &mut self,
         recording: &Recording,
         metadata: Metadata,
@@ -95,7 +88,7 @@ impl ImageTally {
                 let during = during.get_or_insert_with(|| {
                     let mut walk = Walk::new(&recording.history, metadata);
                     walk.go_to(drawn.moment);
-                    walk.coming()
+                    walk.describe_next_event()
                 });
                 let (moment, seed) = (drawn.moment as u64, drawn.seed);
                 let first = FirstBroken { moment, during: during.clone(), seed };
@@ -105,20 +98,18 @@ impl ImageTally {
         }
     }
 
-    /// The first broken images of each rule, that each rule drew itself.
+    /// Each rule's first broken images that it drew itself.
     pub fn to_keep(&self, most: usize) -> Vec<(Keep, Vec<DistinctImage>)> {
         let some = |rule: &OfRule| (rule.keep, rule.broken.iter().take(most).copied().collect());
         self.rules.iter().map(some).collect()
     }
 
-    /// Notes where the first broken image of a rule is.
     pub fn kept_in(&mut self, keep: Keep, path: &Path) {
         let rules = self.rules.iter_mut().filter(|rule| rule.keep == keep);
         rules.for_each(|rule| rule.kept = Some(path.to_string_lossy().into_owned()));
     }
 
-    /// All of it, for the record.
-    pub fn finish(self) -> (Vec<JudgedImage>, Option<EveryMoment>) {
+    pub fn into_record(self) -> (Vec<JudgedImage>, Option<EveryMoment>) {
         let mut every = self.every;
         let mut judged = Vec::new();
         for rule in self.rules {

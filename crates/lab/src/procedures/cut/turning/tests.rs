@@ -4,62 +4,33 @@ use std::cell::Cell;
 use std::sync::Mutex;
 
 use bakeoff_engines::DebtTurn;
-use bakeoff_load::{ClientShare, DriveProgress, Driver, Observer as _};
-use bakeoff_workloads::{Claims, Name};
+use bakeoff_load::{DriveProgress, Observer as _};
 
 use super::*;
-use crate::targets::Processes;
+use crate::tests::IdleTarget;
 
-/// How far the debt has turned over, of 10; unknown for none.
-struct Owing(Mutex<Option<u64>>);
-
-impl RunningTarget for Owing {
-    fn operations(&self) -> &[Name] {
-        &[Name::Borrowed("transact")]
-    }
-
-    fn driver<'a>(
-        &'a self,
-        _: &ClientShare,
-        _: Option<Box<dyn Claims + 'a>>,
-    ) -> Result<Box<dyn Driver + 'a>, TrialError> {
-        Err(TrialError::User("it has no clients".into()))
-    }
-
-    fn debt(&self) -> Result<Option<Debt>, TrialError> {
-        let turn = |done| DebtTurn { name: "log written", done, whole: 10 };
-        let debt = |done| Debt { turns: vec![turn(done)], ..Debt::default() };
-        Ok(self.0.lock().unwrap().map(debt))
-    }
-
-    fn warm(&self) -> Result<(), TrialError> {
-        Ok(())
-    }
-
-    fn drain(&self) -> Result<(), TrialError> {
-        Ok(())
-    }
-
-    fn groups(&self) -> Vec<(&'static str, Processes)> {
-        Vec::new()
-    }
-}
-
-/// What is said at each of these looks, and how often it was ready by then.
+/// What is said at each of these looks, where so much of 10 has turned over, and how often it was ready by then.
 fn said(longest: Duration, looks: &[Option<u64>]) -> (Vec<Message>, Vec<u32>) {
-    let (owing, ready, mut sent) = (Owing(Mutex::default()), Cell::new(0), Vec::new());
+    let (owed, ready, mut sent) = (Mutex::new(None), Cell::new(0), Vec::new());
+    let debt = |done| Debt {
+        turns: vec![DebtTurn { name: "log written", done, whole: 10 }],
+        ..Debt::default()
+    };
+    let owing =
+        IdleTarget { debt: Box::new(|| owed.lock().unwrap().map(debt)), ..IdleTarget::default() };
     let output = MessageOutput::new(&mut sent);
     let mut go = || {
         ready.set(ready.get() + 1);
         Ok(())
     };
-    let mut turning = Turning { longest, ..Turning::new(&owing, &output, &mut go) };
-    turning.ready().unwrap();
+    let mut turning = TurnoverWatch { longest, ..TurnoverWatch::new(&owing, &output, &mut go) };
+    turning.start_ready().unwrap();
     let mut counts = Vec::new();
     for (operations, done) in (1..).zip(looks) {
-        *owing.0.lock().unwrap() = *done;
+        *owed.lock().unwrap() = *done;
         let elapsed = Duration::from_secs(operations);
-        turning.progress(&DriveProgress { elapsed, operations, per_second: 1.0, mean_s: None });
+        let progress = DriveProgress { elapsed, operations, per_second: 1.0, mean_s: None };
+        turning.show_progress(&progress);
         counts.push(ready.get());
     }
     let lines = String::from_utf8(sent).unwrap();
@@ -67,7 +38,7 @@ fn said(longest: Duration, looks: &[Option<u64>]) -> (Vec<Message>, Vec<u32>) {
 }
 
 #[test]
-fn the_lab_hears_once_that_all_is_ready_and_not_before_the_debts_have_turned_over() {
+fn the_lab_hears_once_that_all_debts_have_turned_over() {
     let looks = [Some(1), Some(9), Some(12), Some(13), Some(40)];
     let (messages, ready) = said(LONGEST, &looks);
     assert_eq!(ready, [0, 0, 1, 1, 1]);
@@ -79,11 +50,11 @@ fn the_lab_hears_once_that_all_is_ready_and_not_before_the_debts_have_turned_ove
     else {
         panic!("{messages:?}");
     };
-    assert_eq!(*turns, [TurnedOver { name: "log written".into(), done: 12, whole: 10 }]);
+    assert_eq!(*turns, [DebtTurnover { name: "log written".into(), done: 12, whole: 10 }]);
 }
 
 #[test]
-fn a_debt_that_never_turns_over_or_that_nobody_knows_is_a_failure_with_its_remedy() {
+fn a_debt_that_never_turns_over_is_a_failure_with_its_remedy() {
     for (longest, look, says) in [
         (Duration::ZERO, Some(3), "log written: 3 of 10"),
         (LONGEST, None, "nobody knows what it owes"),

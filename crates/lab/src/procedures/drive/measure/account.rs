@@ -1,4 +1,4 @@
-//! What a trial uses: processor time, bytes and syncs, and what its target counts of itself.
+//! The resources that a trial uses: processor time, bytes, syncs, and its target's counters.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,10 +12,8 @@ use crate::machine::usage::Usage;
 use crate::place::TargetPlace;
 use crate::targets::{ClientTally, Processes, RunningTarget};
 
-/// What was used up to a moment.
 pub struct UsageSnapshot {
     own: Usage,
-    /// Of each group of processes, by its name.
     groups: BTreeMap<&'static str, (Processes, Usage)>,
     device: Option<(u64, u64)>,
     syncs: Option<(Scope, u64)>,
@@ -23,18 +21,15 @@ pub struct UsageSnapshot {
 }
 
 impl UsageSnapshot {
-    /// As of now.
-    ///
-    /// # Errors
-    /// The system does not tell; two groups of processes have one name.
     pub fn take(
         running: &dyn RunningTarget,
         place: &TargetPlace,
         syncs: Option<&syncs::SyncCounter>,
     ) -> Result<Self, TrialError> {
-        let failed =
-            |error: std::io::Error| TrialError::place("no account of what the engine uses", error);
-        let own = Usage::own().map_err(failed)?;
+        let failed = |error: std::io::Error| {
+            TrialError::place_error("no account of what the engine uses", error)
+        };
+        let own = Usage::from_this_process().map_err(failed)?;
         let mut groups = BTreeMap::new();
         for (name, processes) in running.groups() {
             let usage = match processes {
@@ -46,34 +41,30 @@ impl UsageSnapshot {
             };
             if groups.insert(name, (processes, usage)).is_some() {
                 let two = format!("two groups of processes are named `{name}`");
-                return Err(TrialError::process(two));
+                return Err(TrialError::process_error(two));
             }
         }
         let device = place.block_device().map_err(failed)?;
-        // The engine's, where there is one: it is what syncs.
+        // The engine's group, if there is one: it is what syncs.
         let engine = groups.keys().find(|name| **name == DATABASE_GROUP);
         let group = engine.or(groups.keys().next()).copied().unwrap_or_default();
         Ok(Self {
             own,
-            device: device.and_then(|device| device.bytes()),
-            syncs: syncs.and_then(|counter| Some((counter.scope(group), counter.now()?))),
+            device: device.and_then(|device| device.bytes_moved()),
+            syncs: syncs.and_then(|counter| Some((counter.scope(group), counter.read_count()?))),
             counters: running.counters(),
             groups,
         })
     }
 }
 
-/// What was used while the clients ran.
 pub struct Used {
-    /// When they began.
     pub before: UsageSnapshot,
-    /// When they had stopped.
     pub after: UsageSnapshot,
 }
 
 impl Used {
-    /// Puts what was used, and what was counted, in between.
-    pub fn put(
+    pub fn put_into(
         &self,
         measures: &mut Measures,
         running: &dyn RunningTarget,
@@ -113,7 +104,7 @@ impl Used {
         if let (Some((_, then)), Some((scope, now))) = (&before.syncs, &after.syncs) {
             measures.set(&measure::SYNCS, scope.clone(), (now - then) as f64);
         }
-        // What was not there before has begun since.
+        // A counter that is missing here has begun since.
         let earlier: BTreeMap<&str, u64> = before.counters.counters().collect();
         let (mut written_back, mut cache_misses) = (None, None);
         for (name, count) in after.counters.counters() {
@@ -124,13 +115,12 @@ impl Used {
             if running.cache_misses().contains(&name) {
                 *cache_misses.get_or_insert(0.0) += count as f64;
             }
-            measures.count(name.to_owned(), count);
+            measures.set_counter(name.to_owned(), count);
         }
         measures.set_some(&measure::WRITTEN_BACK, Scope::Trial, written_back);
         measures.set_some(&measure::CACHE_MISSES, Scope::Trial, cache_misses);
     }
 
-    /// What was used since, in the drain.
     pub fn put_drain(&self, measures: &mut Measures, end: &UsageSnapshot) {
         for (name, (_, then)) in &self.after.groups {
             let Some((_, now)) = end.groups.get(name) else { continue };

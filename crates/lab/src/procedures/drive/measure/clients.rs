@@ -1,5 +1,3 @@
-//! What the clients did in a window: on the whole, and by their operations.
-
 use std::time::Duration;
 
 use bakeoff_experiment::EngineState;
@@ -10,15 +8,11 @@ use bakeoff_results::{
 };
 use bakeoff_workloads::Name;
 
-use super::seconds::{put_rounds, slope, warm_up};
+use super::seconds::{fit_slope, put_rounds, warm_up};
 use crate::TrialError;
 use crate::driving::Drive;
 use crate::targets::{ClientTally, RunningTarget};
 
-/// What the clients did.
-///
-/// # Errors
-/// No operation that counts has ended.
 pub fn of_clients(
     running: &dyn RunningTarget,
     drive: &Drive,
@@ -33,7 +27,7 @@ pub fn of_clients(
     measures.set_some(&measure::LEAST_OPERATIONS, Scope::Clients, least);
     put_work(&mut measures, outcome, names);
     let window_s = outcome.window_s;
-    if let Some(slope) = slope(outcome) {
+    if let Some(slope) = fit_slope(outcome) {
         measures.set(&measure::RISE, Scope::Trial, slope.rise);
         measures.set(&measure::RISE_ERROR, Scope::Trial, slope.error);
         measures.set(&measure::RISE_SECONDS, Scope::Trial, slope.values as f64);
@@ -42,7 +36,7 @@ pub fn of_clients(
     if drive.state == EngineState::Steady {
         put_rounds(&mut measures, outcome);
     }
-    let operations = operations(outcome, names, &outcome.rates())?;
+    let operations = operation_records(outcome, names, &outcome.rates())?;
     let failed = |(name, kind): (&Name, &load::KindOutcome)| {
         let error = kind.first_error.as_ref()?;
         Some(operations_failed(kind.errors, name, error))
@@ -52,7 +46,6 @@ pub fn of_clients(
     Ok(TrialMeasurements { ran_s, window_s, operations, measures, debts, warnings })
 }
 
-/// What they did on the whole.
 fn in_all(
     measures: &mut Measures,
     concurrency: usize,
@@ -60,7 +53,7 @@ fn in_all(
     tally: Option<ClientTally>,
 ) {
     let scope = || Scope::Clients;
-    let ended: u64 = outcome.kinds.iter().map(|kind| kind.count() + kind.errors).sum();
+    let ended: u64 = outcome.kinds.iter().map(|kind| kind.count_succeeded() + kind.errors).sum();
     if let Some(tally) = tally {
         measures.set(&measure::COMMITS, scope(), tally.commits as f64);
         measures.set(&measure::PAYLOAD, scope(), tally.bytes as f64);
@@ -71,7 +64,7 @@ fn in_all(
         (&measure::CONCURRENCY, concurrency as u64),
         (&measure::DRIVERS, outcome.drivers.len() as u64),
         (&measure::IN_FLIGHT, outcome.in_flight),
-        (&measure::STARVED, outcome.starved()),
+        (&measure::STARVED, outcome.count_starved()),
     ];
     for (what, count) in counts {
         measures.set(what, scope(), count as f64);
@@ -88,14 +81,13 @@ fn in_all(
     measures.set_some(&measure::START_DELAY_P99, scope(), open.start_delay_p99_s());
 }
 
-/// What the operations did, by their kinds and on the whole. What no operation did is not counted.
 fn put_work(measures: &mut Measures, outcome: &DriveOutcome, names: &[Name]) {
     let totals = outcome.totals();
     measures.set(&measure::DONE_RATE, Scope::Clients, totals.operations);
     let in_all: u64 = outcome.kinds.iter().map(|kind| kind.work_in_all.rows).sum();
     let in_all = Some(in_all as f64).filter(|rows| *rows > 0.0);
     measures.set_some(&measure::WORK_ROWS, Scope::Clients, in_all);
-    let of = |work: fn(&load::WorkDone) -> u64| {
+    let of = |work: fn(&load::WorkAmount) -> u64| {
         outcome.kinds.iter().map(move |kind| work(&kind.ended.work))
     };
     for (name, kind) in names.iter().zip(&outcome.kinds) {
@@ -117,8 +109,7 @@ fn put_work(measures: &mut Measures, outcome: &DriveOutcome, names: &[Name]) {
     }
 }
 
-/// The operations, with how many of each there are a second.
-fn operations(
+fn operation_records(
     outcome: &DriveOutcome,
     names: &[Name],
     rates: &[f64],
@@ -140,8 +131,8 @@ fn operations(
     };
     let kinds = names.iter().zip(&outcome.kinds).zip(rates);
     let operations: Vec<OperationRecord> = kinds.map(operation).collect();
-    // In an open loop that is far behind, what was due in the window has not begun: that it did not
-    // keep up is its finding.
+    // An open loop that is far behind has not begun all that was due in the window. Its finding is
+    // that it did not keep up.
     let waited = outcome.open.is_none();
     if waited && operations.iter().all(|operation| operation.kept.is_empty()) {
         let ran = outcome.ran.as_secs_f64();

@@ -1,21 +1,18 @@
-//! What a window says in its seconds: a warm-up at its start, whether its rate rises, and its rounds.
+//! Finds a warm-up, a trend of the rate, and rounds in the seconds of a window.
 
 use bakeoff_load::DriveOutcome;
 use bakeoff_results::measure::{self, Measures, Scope};
-use bakeoff_stats::rounds::{OperationStretch, rounds};
+use bakeoff_stats::rounds::{OperationStretch, divide_into_rounds};
 use bakeoff_stats::steady::{self, Slope};
 
-/// Slots that a warm-up is looked for in: with fewer there is no telling.
+/// Fewer slots can't show a warm-up.
 const SLOTS_FOR_WARMUP: usize = 30;
-/// Whole seconds that a slope is looked for in.
 const SLOTS_FOR_SLOPE: usize = 10;
 
-/// The mean of a histogram of nanoseconds; 0 for an empty one.
-fn mean(histogram: &hdrhistogram::Histogram<u64>) -> f64 {
+fn mean_of_histogram(histogram: &hdrhistogram::Histogram<u64>) -> f64 {
     if histogram.is_empty() { 0.0 } else { histogram.mean() }
 }
 
-/// Operations and the sum of their latencies in each full second, all operations together.
 fn full_seconds(outcome: &DriveOutcome) -> Vec<(f64, u64, f64)> {
     let slots = outcome.kinds.first().map_or(0, |kind| kind.slots.len());
     let mut seconds = Vec::new();
@@ -24,7 +21,7 @@ fn full_seconds(outcome: &DriveOutcome) -> Vec<(f64, u64, f64)> {
         let (mut count, mut sum, mut start, mut length) = (0, 0.0, 0.0, 0.0);
         for slot in all {
             count += slot.histogram.len();
-            sum += slot.histogram.len() as f64 * mean(&slot.histogram);
+            sum += slot.histogram.len() as f64 * mean_of_histogram(&slot.histogram);
             (start, length) = (slot.start_s, slot.end_s - slot.start_s);
         }
         if length > 0.999 {
@@ -34,9 +31,9 @@ fn full_seconds(outcome: &DriveOutcome) -> Vec<(f64, u64, f64)> {
     seconds
 }
 
-/// Seconds at the start that are unlike the rest, by MSER-5 over the mean latency of each second:
-/// advice on how long a warm-up to ask for, and no more. A window that was chosen so, by each trial
-/// for itself, made a ratio of 7.0 out of one pair of series and of 1.4 out of another alike.
+/// Seconds at the start that differ from the rest, by MSER-5 over each second's mean latency: only
+/// advice on how long a warm-up to ask for. Choosing each trial's window by it turned two like
+/// pairs of series into ratios of 7.0 and 1.4.
 pub fn warm_up(outcome: &DriveOutcome) -> Option<f64> {
     let full = full_seconds(outcome);
     if full.len() < SLOTS_FOR_WARMUP {
@@ -47,7 +44,6 @@ pub fn warm_up(outcome: &DriveOutcome) -> Option<f64> {
     (cut > 0).then(|| full[cut].0)
 }
 
-/// What the window says in rounds of equal numbers of operations.
 pub fn put_rounds(measures: &mut Measures, outcome: &DriveOutcome) {
     let (from, to) = outcome.window_s;
     let slots = outcome.kinds.first().map_or(0, |kind| kind.slots.len());
@@ -60,17 +56,16 @@ pub fn put_rounds(measures: &mut Measures, outcome: &DriveOutcome) {
     let inside =
         |it: &OperationStretch| it.start_s >= from && it.end_s <= to && it.end_s > it.start_s;
     let window: Vec<OperationStretch> = (0..slots).map(stretch).filter(inside).collect();
-    let Some(rounds) = rounds(&window) else { return };
+    let Some(rounds) = divide_into_rounds(&window) else { return };
     measures.set(&measure::ROUNDS_RANGE, Scope::Trial, rounds.range);
     measures.set(&measure::ROUNDS_RISE, Scope::Trial, rounds.rise);
     measures.set(&measure::ROUNDS_ERROR, Scope::Trial, rounds.error);
 }
 
-/// The line through the rates of the full seconds in the window; `None` when they are too few.
-pub fn slope(outcome: &DriveOutcome) -> Option<Slope> {
+pub fn fit_slope(outcome: &DriveOutcome) -> Option<Slope> {
     let (from, to) = outcome.window_s;
     let inside = |(start, _, _): &&(f64, u64, f64)| *start >= from && start + 1.0 <= to;
     let full = full_seconds(outcome);
     let rates: Vec<f64> = full.iter().filter(inside).map(|(_, count, _)| *count as f64).collect();
-    if rates.len() < SLOTS_FOR_SLOPE { None } else { steady::slope(&rates) }
+    if rates.len() < SLOTS_FOR_SLOPE { None } else { steady::fit_slope(&rates) }
 }

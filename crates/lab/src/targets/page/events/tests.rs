@@ -2,8 +2,10 @@
 
 use std::net::TcpListener;
 
-use super::super::asked::One;
-use super::super::{ExpectedResponse, FaultCounters, OpenPage, PageAddress, ResolvedPage, Spent};
+use super::super::lanes::One;
+use super::super::{
+    DriverTime, ExpectedResponse, FaultCounters, OpenPage, PageAddress, ResolvedPage,
+};
 use super::*;
 
 fn share() -> ClientShare {
@@ -15,11 +17,11 @@ fn opened(url: &str) -> OpenPage {
     let (url, source) = (url.to_owned(), PageAddress::from_url(url).unwrap());
     let resolved = ResolvedPage { url, source, requests_each: None, rtt: Duration::ZERO };
     OpenPage {
-        requests: [resolved.text(false), resolved.text(true)],
+        requests: [resolved.request_text(false), resolved.request_text(true)],
         resolved,
         expected: ExpectedResponse { status: 200, body: None },
         faults: FaultCounters::default(),
-        spent: Spent::default(),
+        spent: DriverTime::default(),
     }
 }
 
@@ -29,17 +31,17 @@ fn a_request_that_is_never_answered_is_given_up_after_its_time_and_not_before() 
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let page = opened(&url);
-    let mut events = Events::new(One::new(&page, 3), &share()).unwrap();
-    let patience = PATIENCE.as_nanos() as ClockNanos;
+    let mut events = EventDriver::new(One::new(&page, 3), page.access(), &share()).unwrap();
+    let patience = ANSWER_TIMEOUT.as_nanos() as ClockNanos;
     for (lane, started) in [(0, 5), (2, 7)] {
-        assert_eq!(events.start(lane, (0, started, started)), None);
+        assert_eq!(events.start_operation(lane, (0, started, started)), None);
     }
-    assert_eq!(events.late(patience + 4), Vec::<usize>::new());
-    assert_eq!(events.late(patience + 5), [0]);
-    assert_eq!(events.late(patience + 7), [0, 2]);
-    let done = events.failed(0, Fault::TimedOut).expect("it is over");
+    assert_eq!(events.late_lanes(patience + 4), Vec::<usize>::new());
+    assert_eq!(events.late_lanes(patience + 5), [0]);
+    assert_eq!(events.late_lanes(patience + 7), [0, 2]);
+    let done = events.fail_request(0, Fault::TimedOut).expect("it is over");
     assert!(done.error.is_some_and(|error| error.contains("within 30 s")));
-    assert_eq!(events.late(patience + 7), [2], "the other one still waits");
+    assert_eq!(events.late_lanes(patience + 7), [2], "the other one still waits");
     let counted = page.faults.measures();
     let timed_out = counted.counters().find(|(name, _)| *name == "page.timed_out");
     assert_eq!(timed_out.map(|(_, count)| count), Some(1));

@@ -1,5 +1,5 @@
-//! A small web server: HTTP/1.1 on a Unix socket, a fixed number of workers, each with one request at a time.
-//! Connections are kept as long as their clients want, and wait for any worker that is free.
+//! A small web server: HTTP/1.1 on a Unix socket, a fixed number of workers, each with one request
+//! at a time. Connections are kept as long as their clients want, and wait for any free worker.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -20,85 +20,64 @@ use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with,
 };
 
-use super::super::meter::Metered;
-use super::super::written::StatementTotals;
+use super::super::meter::MeteredSession;
+use super::super::statement_totals::StatementTotals;
 use crate::TrialError;
 
-/// Connections that may wait to be accepted.
 const BACKLOG: i32 = 4096;
-/// Bytes that are read at once.
 const BUFFER: usize = 8 << 10;
-/// The most bytes of a request.
 const MOST: usize = 64 << 10;
-/// The most headers of a request.
 const MOST_HEADERS: usize = 64;
-/// How long a client may take to take its answer.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How long it is waited until there may be room for another connection.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What the events of what is no connection carry; connections are numbered after these.
+/// Event numbers of the listener and of the stop; connections come after these.
 const LISTENER: u64 = 0;
 const STOP: u64 = 1;
 
-/// A web server.
 pub struct Web<'a> {
     site: &'a dyn Site,
     database: &'a dyn Database,
-    /// Whether each request connects to the database.
     connects: bool,
-    /// Which statements write.
     writing: &'a [bool],
     epoll: OwnedFd,
     listener: UnixListener,
-    /// The end of it that is held keeps the workers at work.
+    /// While this end is open, the workers go on.
     stop: (UnixStream, Mutex<Option<UnixStream>>),
     connections: Mutex<Connections>,
-    /// What each worker has done.
     did: Mutex<BTreeMap<usize, WorkerTotals>>,
 }
 
-/// What a worker has done so far.
 #[derive(Clone, Copy, Default)]
 struct WorkerTotals {
     written: StatementTotals,
-    /// Transactions that it has run again after a conflict.
     run_again: u64,
 }
 
-/// Those that no worker has in hand.
 #[derive(Default)]
 struct Connections {
     waiting: BTreeMap<u64, WebConnection>,
-    /// How many there ever were.
     made: u64,
 }
 
-/// A connection, and what has come of its next request.
 struct WebConnection {
     stream: UnixStream,
     bytes: Vec<u8>,
 }
 
-/// What became of the bytes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RequestOutcome {
-    /// More has to come.
     Part,
-    /// It was answered: its bytes, and whether the connection is kept.
     Whole { length: usize, keeps: bool },
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'a> Web<'a> {
-    /// A server at a socket, over a database that each request connects to, or each worker once. `writing`
-    /// says of each statement whether it writes.
-    ///
-    /// # Errors
-    /// What the system said: somebody may have the socket.
+    /// `connects`: each request connects to the database, else each worker once. `writing` tells
+    /// for each statement whether it writes.
     pub fn listen(
         at: &Path,
         site: &'a dyn Site,
@@ -111,7 +90,7 @@ impl<'a> Web<'a> {
         listen(&socket, BACKLOG)?;
         let (listener, epoll) = (UnixListener::from(socket), epoll::create(CreateFlags::CLOEXEC)?);
         let (stopped, held) = UnixStream::pair()?;
-        epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), once())?;
+        epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), once_readable())?;
         epoll::add(&epoll, &stopped, EventData::new_u64(STOP), EventFlags::IN)?;
         Ok(Self {
             site,
@@ -126,11 +105,8 @@ impl<'a> Web<'a> {
         })
     }
 
-    /// Has so many workers answer requests while `meanwhile` is done, which begins when all are ready.
-    ///
-    /// # Errors
-    /// A worker has no session; what `meanwhile` says.
-    pub fn work(
+    /// `meanwhile` begins when all workers are ready; they stop after it.
+    pub fn run_workers(
         &self,
         workers: usize,
         meanwhile: impl FnOnce() -> Result<(), TrialError>,
@@ -141,8 +117,9 @@ impl<'a> Web<'a> {
             for number in 0..workers {
                 let sender = sender.clone();
                 let worker = std::thread::Builder::new().name(format!("web-{number}"));
-                let started = worker.spawn_scoped(scope, move || self.worker(number, sender));
-                started.map_err(|error| TrialError::place("a worker can't be started", error))?;
+                let started = worker.spawn_scoped(scope, move || self.run_worker(number, sender));
+                started
+                    .map_err(|error| TrialError::place_error("a worker can't be started", error))?;
             }
             drop(sender);
             let all: Result<(), String> = ready.iter().collect();
@@ -151,23 +128,18 @@ impl<'a> Web<'a> {
         })
     }
 
-    /// What all workers have written and read so far.
-    pub fn written(&self) -> StatementTotals {
-        locked(&self.did).values().fold(StatementTotals::default(), |sum, it| sum.plus(it.written))
+    pub fn statement_totals(&self) -> StatementTotals {
+        lock_mutex(&self.did)
+            .values()
+            .fold(StatementTotals::default(), |sum, it| sum.plus(it.written))
     }
 
-    /// How many transactions all workers have run again so far, after conflicts.
     pub fn run_again(&self) -> u64 {
-        locked(&self.did).values().map(|it| it.run_again).sum()
+        lock_mutex(&self.did).values().map(|it| it.run_again).sum()
     }
 
-    /// Answers requests until the server stops; says first whether it can.
-    fn worker(&self, number: usize, ready: Sender<Result<(), String>>) {
-        let session = match self.connects {
-            true => Ok(Metered::each(self.database, self.writing)),
-            false => self.database.session().map(|session| Metered::new(session, self.writing)),
-        };
-        let session = match session {
+    fn run_worker(&self, number: usize, ready: Sender<Result<(), String>>) {
+        let session = match MeteredSession::open(self.database, self.connects, self.writing) {
             Ok(session) => session,
             Err(error) => {
                 let _ = ready.send(Err(error.to_string()));
@@ -177,7 +149,7 @@ impl<'a> Web<'a> {
         let _ = ready.send(Ok(()));
         drop(ready);
         let mut clerk = WebWorker {
-            worker: self.site.worker(number),
+            worker: self.site.make_worker(number),
             session,
             tally: OperationTally::default(),
             reply: SiteReply::default(),
@@ -197,20 +169,19 @@ impl<'a> Web<'a> {
                 match event.data.u64() {
                     STOP => return,
                     LISTENER => self.accept(),
-                    number => self.ready(number, &mut clerk, &mut buffer),
+                    number => self.serve_connection(number, &mut clerk, &mut buffer),
                 }
             }
         }
     }
 
-    /// Takes those who have come in.
     fn accept(&self) {
         loop {
             match self.listener.accept() {
                 Ok((stream, _)) => self.took(stream),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                // No room for now: those who wait are taken at the next look, which comes at once.
+                // No room now: they are taken at the next look, which comes at once.
                 Err(_) => {
                     std::thread::sleep(PAUSE);
                     break;
@@ -218,35 +189,33 @@ impl<'a> Web<'a> {
             }
         }
         let data = EventData::new_u64(LISTENER);
-        // It fails only for what is not registered.
-        let _ = epoll::modify(&self.epoll, &self.listener, data, once());
+        // Fails only for what is not registered.
+        let _ = epoll::modify(&self.epoll, &self.listener, data, once_readable());
     }
 
-    /// Waits for the first request of a connection.
     fn took(&self, stream: UnixStream) {
-        if stream.set_write_timeout(Some(PATIENCE)).is_err() {
+        if stream.set_write_timeout(Some(WRITE_TIMEOUT)).is_err() {
             return;
         }
-        let mut connections = locked(&self.connections);
+        let mut connections = lock_mutex(&self.connections);
         connections.made += 1;
         let number = STOP + connections.made;
-        if epoll::add(&self.epoll, &stream, EventData::new_u64(number), once()).is_ok() {
+        if epoll::add(&self.epoll, &stream, EventData::new_u64(number), once_readable()).is_ok() {
             connections.waiting.insert(number, WebConnection { stream, bytes: Vec::new() });
         }
     }
 
-    /// Goes on with a connection that something has come on; it is closed where it is not kept.
-    fn ready(&self, number: u64, clerk: &mut WebWorker<'_>, buffer: &mut [u8]) {
-        let taken = locked(&self.connections).waiting.remove(&number);
+    fn serve_connection(&self, number: u64, clerk: &mut WebWorker<'_>, buffer: &mut [u8]) {
+        let taken = lock_mutex(&self.connections).waiting.remove(&number);
         let Some(mut connection) = taken else { return };
         if !connection.go_on(clerk, buffer) {
             return;
         }
-        // It is among those that wait before another worker can hear of it.
-        let mut connections = locked(&self.connections);
+        // It must be back before another worker can get an event of it.
+        let mut connections = lock_mutex(&self.connections);
         let armed = {
             let data = EventData::new_u64(number);
-            epoll::modify(&self.epoll, &connection.stream, data, once())
+            epoll::modify(&self.epoll, &connection.stream, data, once_readable())
         };
         if armed.is_ok() {
             connections.waiting.insert(number, connection);
@@ -254,29 +223,27 @@ impl<'a> Web<'a> {
     }
 }
 
-/// One event, after which it is armed again: no two workers have one connection in hand.
-fn once() -> EventFlags {
+/// One event, then disarmed: no two workers have the same connection.
+fn once_readable() -> EventFlags {
     EventFlags::IN | EventFlags::RDHUP | EventFlags::ONESHOT
 }
 
-/// Has the workers end when it goes.
 struct WorkersStopGuard<'a, 'b>(&'a Web<'b>);
 
 impl Drop for WorkersStopGuard<'_, '_> {
     fn drop(&mut self) {
-        *locked(&self.0.stop.1) = None;
+        *lock_mutex(&self.0.stop.1) = None;
     }
 }
 
 impl WebConnection {
-    /// Reads what has come and answers what is whole; whether the connection is kept.
     fn go_on(&mut self, clerk: &mut WebWorker<'_>, buffer: &mut [u8]) -> bool {
         match self.stream.read(buffer) {
             Ok(0) | Err(_) => return false,
             Ok(read) => self.bytes.extend_from_slice(&buffer[..read]),
         }
         loop {
-            let Ok(taken) = clerk.take(&self.bytes) else {
+            let Ok(taken) = clerk.take_request(&self.bytes) else {
                 let _ =
                     self.stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
                 return false;
@@ -293,33 +260,27 @@ impl WebConnection {
     }
 }
 
-/// A worker with its session.
 struct WebWorker<'a> {
     worker: Box<dyn SiteWorker + 'a>,
-    session: Metered<'a>,
-    /// What all its operations did.
+    session: MeteredSession<'a>,
     tally: OperationTally,
     reply: SiteReply,
-    /// The bytes of the last answer.
     answer: Vec<u8>,
-    /// The worker's number, and where what each has done is known to others.
     number: usize,
     did: &'a Mutex<BTreeMap<usize, WorkerTotals>>,
 }
 
-/// What is no request of HTTP/1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct NoRequest;
+struct MalformedRequest;
 
 impl WebWorker<'_> {
-    /// Answers the request that these bytes begin with, if it is whole.
-    fn take(&mut self, bytes: &[u8]) -> Result<RequestOutcome, NoRequest> {
+    fn take_request(&mut self, bytes: &[u8]) -> Result<RequestOutcome, MalformedRequest> {
         let mut headers = [EMPTY_HEADER; MOST_HEADERS];
         let mut head = httparse::Request::new(&mut headers);
         let length = match head.parse(bytes) {
             Ok(Status::Complete(length)) => length,
             Ok(Status::Partial) if bytes.len() < MOST => return Ok(RequestOutcome::Part),
-            Ok(Status::Partial) | Err(_) => return Err(NoRequest),
+            Ok(Status::Partial) | Err(_) => return Err(MalformedRequest),
         };
         let value = |name: &str| {
             let found = head.headers.iter().find(|it| it.name.eq_ignore_ascii_case(name));
@@ -327,7 +288,7 @@ impl WebWorker<'_> {
         };
         let body = match value("Content-Length") {
             "" => 0,
-            text => text.parse::<usize>().ok().filter(|it| *it <= MOST).ok_or(NoRequest)?,
+            text => text.parse::<usize>().ok().filter(|it| *it <= MOST).ok_or(MalformedRequest)?,
         };
         let length = length + body;
         if bytes.len() < length {
@@ -350,13 +311,13 @@ impl WebWorker<'_> {
         Ok(RequestOutcome::Whole { length, keeps })
     }
 
-    /// Makes the answer to a request.
     fn answer(&mut self, request: &SiteRequest<'_>, keeps: bool) {
         let Self { worker, session, tally, reply, answer, number, did } = self;
-        let answered = session.operation(|session| worker.answer(request, session, tally, reply));
+        let answered =
+            session.run_operation(|session| worker.answer_request(request, session, tally, reply));
         // Before the visitor has the answer.
-        let done = WorkerTotals { written: session.written(), run_again: tally.retries };
-        locked(did).insert(*number, done);
+        let done = WorkerTotals { written: session.statement_totals(), run_again: tally.retries };
+        lock_mutex(did).insert(*number, done);
         if let Err(error) = answered {
             *reply = SiteReply { status: 500, cookie: None, body: error.to_string() };
         }
@@ -380,7 +341,6 @@ impl WebWorker<'_> {
     }
 }
 
-/// Now, in microseconds since 1970.
 fn now_us() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| i64::try_from(since.as_micros()).unwrap_or(i64::MAX))

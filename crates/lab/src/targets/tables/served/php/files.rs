@@ -1,49 +1,39 @@
-//! The files of nginx and php-fpm.
-
 use bakeoff_workloads::site::Script;
 
 use super::super::super::server::WORKERS;
 
-/// The most connections of nginx.
 const CONNECTIONS: u32 = 40_000;
 
-/// How PHP reaches a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PhpDataSource {
-    /// The data source's name.
     pub dsn: String,
-    /// Who its clients are.
     pub user: String,
-    /// What these have to know.
     pub password: String,
-    /// The statements that come first on each connection.
     pub first: Vec<String>,
 }
 
-/// What the script reads its settings from.
-pub fn settings(script: &Script, source: &PhpDataSource) -> String {
+pub fn script_settings(script: &Script, source: &PhpDataSource) -> String {
     let PhpDataSource { dsn, user, password, first } = source;
-    let first: Vec<String> = first.iter().map(|it| quoted(it)).collect();
+    let first: Vec<String> = first.iter().map(|it| quote_php(it)).collect();
     format!(
         "<?php\nreturn [\n    'step' => {},\n    'kept' => {},\n    'dsn' => {},\n    'user' => {},\n    \
          'password' => {},\n    'first' => [{}],\n];\n",
-        quoted(script.step),
+        quote_php(script.step),
         script.keeps,
-        quoted(dsn),
-        quoted(user),
-        quoted(password),
+        quote_php(dsn),
+        quote_php(user),
+        quote_php(password),
         first.join(", ")
     )
 }
 
-/// A text as PHP has it between single quotes.
-fn quoted(text: &str) -> String {
+fn quote_php(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }
 
-/// nginx: one worker; every request goes to PHP, each on a connection of its own, since a kept one would
-/// hold a worker of PHP's while others wait. `at` is its folder.
-pub fn nginx(at: &str, is_root: bool, gzip: bool) -> String {
+/// One worker. Each request goes to PHP on a connection of its own: a kept one would hold a PHP
+/// worker while others wait. `at` is its folder.
+pub fn nginx_config(at: &str, is_root: bool, gzip: bool) -> String {
     let gzip = if gzip { "gzip on;\n    gzip_comp_level 5;" } else { "gzip off;" };
     let user = if is_root { "user root;\n" } else { "" };
     let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -66,8 +56,8 @@ pub fn nginx(at: &str, is_root: bool, gzip: bool) -> String {
     )
 }
 
-/// php-fpm: a fixed number of workers, which end when they are told to, and settings that the system's own, which
-/// load the extensions and are read last, can't change.
+/// A fixed number of workers, which end when told to. The system's own settings load the extensions
+/// and are read last, but can't change these.
 pub fn php_fpm(at: &str, is_root: bool) -> String {
     let user = if is_root { "user = root\ngroup = root\n" } else { "" };
     let settings: String = SETTINGS
@@ -81,12 +71,12 @@ pub fn php_fpm(at: &str, is_root: bool) -> String {
     )
 }
 
-/// PHP's settings while it starts, before those of the extensions that are installed.
 pub const PHP_INI: &str = "expose_php = Off\ndisplay_errors = Off\nlog_errors = On\nerror_reporting = E_ALL\n\
      variables_order = \"GPCS\"\noutput_buffering = 65536\ndefault_charset = \"UTF-8\"\n\
      session.auto_start = 0\n";
 
-/// Settings that make the page what it is, whatever somebody has configured PHP to: `none` and 0 turn a thing off.
+/// Settings that make the page what it is, whatever PHP's configuration; `none` and 0 turn things
+/// off.
 const SETTINGS: [(&str, &str); 6] = [
     ("auto_prepend_file", "none"),
     ("auto_append_file", "none"),
@@ -109,7 +99,7 @@ mod tests {
             ..PhpDataSource::default()
         };
         assert_eq!(
-            settings(&script, &source),
+            script_settings(&script, &source),
             "<?php\nreturn [\n    'step' => 'read+write',\n    'kept' => true,\n    \
              'dsn' => 'sqlite:/a\\'b\\\\c/$d',\n    'user' => '',\n    'password' => '',\n    \
              'first' => ['PRAGMA synchronous = OFF', 'x'],\n];\n"
@@ -118,8 +108,8 @@ mod tests {
 
     #[test]
     fn every_file_of_both_is_in_their_folder() {
-        let compresses = nginx("/proc/7/fd/8", false, true);
-        let nginx = nginx("/proc/7/fd/8", false, false);
+        let compresses = nginx_config("/proc/7/fd/8", false, true);
+        let nginx = nginx_config("/proc/7/fd/8", false, false);
         assert!(compresses.contains("gzip on;") && nginx.contains("gzip off;"), "{nginx}");
         let php = php_fpm("/proc/7/fd/8", false);
         // All that they would have elsewhere by themselves, and what they share.

@@ -11,21 +11,21 @@ struct Echo;
 struct Echoes;
 
 impl Site for Echo {
-    fn worker(&self, _: usize) -> Box<dyn SiteWorker + '_> {
+    fn make_worker(&self, _: usize) -> Box<dyn SiteWorker + '_> {
         Box::new(Echoes)
     }
 
-    fn visits(&self, _: usize, _: usize, _: u64) -> Box<dyn Visits + '_> {
+    fn make_visits(&self, _: usize, _: usize, _: u64) -> Box<dyn Visits + '_> {
         unreachable!("the tests ask themselves")
     }
 
-    fn missed(&self) -> Vec<String> {
+    fn list_missed(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
 impl SiteWorker for Echoes {
-    fn answer(
+    fn answer_request(
         &mut self,
         request: &SiteRequest<'_>,
         _: &mut dyn Session,
@@ -37,7 +37,7 @@ impl SiteWorker for Echoes {
             tally.retries += 2;
         }
         if *target == "/fails" {
-            return Err(Error::engine("the table is gone"));
+            return Err(Error::from_engine("the table is gone"));
         }
         assert!(*at_us > 0, "it has a time");
         let cookie_set = cookie.is_empty().then(|| "session=new".to_owned());
@@ -47,16 +47,21 @@ impl SiteWorker for Echoes {
     }
 }
 
+/// A database that does nothing, in a folder of its own.
+fn database() -> (tempfile::TempDir, Box<dyn Database>) {
+    let folder = tempfile::tempdir().unwrap();
+    let null = bakeoff_engines::find_level("null").unwrap();
+    let (terms, schema) = (OpenTerms::new(Durability::None), Schema { tables: Vec::new() });
+    let database = null.open(folder.path(), &terms, &schema, &[]).unwrap();
+    (folder, database)
+}
+
 /// Has a server of so many workers work while something is done with its socket.
 fn serving(workers: usize, connects: bool, work: impl FnOnce(&Path, &Web<'_>)) {
-    let folder = tempfile::tempdir().unwrap();
-    let null = bakeoff_engines::find("null").unwrap();
-    let schema = Schema { tables: Vec::new() };
-    let terms = OpenTerms::new(Durability::None);
-    let database = null.open(folder.path(), &terms, &schema, &[]).unwrap();
+    let (folder, database) = database();
     let at = folder.path().join("web.sock");
     let web = Web::listen(&at, &Echo, (&*database, connects), &[]).unwrap();
-    let worked = web.work(workers, || {
+    let worked = web.run_workers(workers, || {
         work(&at, &web);
         Ok(())
     });
@@ -64,8 +69,8 @@ fn serving(workers: usize, connects: bool, work: impl FnOnce(&Path, &Web<'_>)) {
 }
 
 /// Sends bytes in pieces of so many, and reads until so many bytes have come or the server closes.
-fn sent(stream: &mut UnixStream, bytes: &[u8], piece: usize, answer: usize) -> String {
-    for piece in bytes.chunks(piece) {
+fn sent(stream: &mut UnixStream, bytes: &str, piece: usize, answer: usize) -> String {
+    for piece in bytes.as_bytes().chunks(piece) {
         stream.write_all(piece).unwrap();
     }
     let mut read = Vec::new();
@@ -73,22 +78,22 @@ fn sent(stream: &mut UnixStream, bytes: &[u8], piece: usize, answer: usize) -> S
     String::from_utf8(read).unwrap()
 }
 
+const GET: &str = "GET /a HTTP/1.1\r\nHost: x\r\nCookie: s=1\r\nUser-Agent: b\r\n\r\n";
 const KEPT: &str = "HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\nfalse /a s=1 b ";
 const CLOSED: &str = "HTTP/1.1 200 OK\r\nContent-Length: 17\r\nSet-Cookie: session=new; Path=/\r\n\
                       Connection: close\r\n\r\ntrue /b?c=d  e 10";
 
 #[test]
 fn requests_are_answered_in_order_in_pieces_and_together() {
-    let first = "GET /a HTTP/1.1\r\nHost: x\r\nCookie: s=1\r\nUser-Agent: b\r\n\r\n";
     let last = "POST /b?c=d HTTP/1.1\r\nContent-Length: 2\r\nuser-agent: e\r\nX-Forwarded-For: 10\r\n\
                 Connection: close\r\n\r\nhi";
-    let (both, answers) = (format!("{first}{last}"), format!("{KEPT}{CLOSED}"));
+    let (both, answers) = (format!("{GET}{last}"), format!("{KEPT}{CLOSED}"));
     for connects in [false, true] {
         serving(2, connects, |at, _| {
             for piece in [1, 7, 10_000] {
                 let mut stream = UnixStream::connect(at).unwrap();
                 // One more byte than there is: the server closes.
-                let read = sent(&mut stream, both.as_bytes(), piece, answers.len() + 1);
+                let read = sent(&mut stream, &both, piece, answers.len() + 1);
                 assert_eq!(read, answers, "in pieces of {piece}");
             }
         });
@@ -97,25 +102,18 @@ fn requests_are_answered_in_order_in_pieces_and_together() {
 
 #[test]
 fn more_connections_are_kept_than_there_are_workers() {
-    serving(2, false, |at, _| {
+    serving(2, false, |at, web| {
         let mut streams: Vec<_> = (0..50).map(|_| UnixStream::connect(at).unwrap()).collect();
-        let request = b"GET /a HTTP/1.1\r\nCookie: s=1\r\nUser-Agent: b\r\n\r\n";
         for _ in 0..3 {
             for stream in &mut streams {
-                assert_eq!(sent(stream, request, 1000, KEPT.len()), KEPT);
+                assert_eq!(sent(stream, GET, 1000, KEPT.len()), KEPT);
             }
         }
-    });
-}
-
-#[test]
-fn what_was_run_again_is_known_before_the_answer_has_come() {
-    serving(2, false, |at, web| {
-        let mut stream = UnixStream::connect(at).unwrap();
-        let request = b"GET /conflicts HTTP/1.1\r\nCookie: s=1\r\nUser-Agent: b\r\n\r\n";
+        // What was run again is known before the answer has come.
+        let request = GET.replace("/a", "/conflicts");
         let answer = KEPT.replace("/a", "/conflicts").replace(": 15", ": 23");
         for number in 1..=100 {
-            assert_eq!(sent(&mut stream, request, 1000, answer.len()), answer);
+            assert_eq!(sent(&mut streams[0], &request, 1000, answer.len()), answer);
             assert_eq!(web.run_again(), 2 * number);
         }
     });
@@ -125,7 +123,7 @@ fn what_was_run_again_is_known_before_the_answer_has_come() {
 fn what_fails_or_is_no_request_is_told() {
     serving(1, false, |at, _| {
         let mut stream = UnixStream::connect(at).unwrap();
-        let failed = sent(&mut stream, b"GET /fails HTTP/1.0\r\n\r\n", 100, 10_000);
+        let failed = sent(&mut stream, "GET /fails HTTP/1.0\r\n\r\n", 100, 10_000);
         assert!(failed.starts_with("HTTP/1.1 500 Internal Server Error\r\n"), "{failed}");
         assert!(failed.ends_with("\r\n\r\nthe table is gone"), "{failed}");
         let long = format!("GET /{} HTTP/1.1\r\n", "a".repeat(MOST));
@@ -141,25 +139,20 @@ fn what_fails_or_is_no_request_is_told() {
         // Who goes away keeps nobody else from being served.
         drop(UnixStream::connect(at).unwrap());
         let mut stream = UnixStream::connect(at).unwrap();
-        let request = b"GET /a HTTP/1.1\r\nCookie: s=1\r\nUser-Agent: b\r\n\r\n";
-        assert_eq!(sent(&mut stream, request, 1000, KEPT.len()), KEPT);
+        assert_eq!(sent(&mut stream, GET, 1000, KEPT.len()), KEPT);
     });
 }
 
 #[test]
 fn a_socket_that_somebody_has_is_told_and_workers_end_with_the_work() {
-    let folder = tempfile::tempdir().unwrap();
+    let (folder, database) = database();
     let at = folder.path().join("web.sock");
     let _theirs = UnixListener::bind(&at).unwrap();
-    let null = bakeoff_engines::find("null").unwrap();
-    let schema = Schema { tables: Vec::new() };
-    let terms = OpenTerms::new(Durability::None);
-    let database = null.open(folder.path(), &terms, &schema, &[]).unwrap();
     let error = Web::listen(&at, &Echo, (&*database, false), &[]).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::AddrInUse);
     let free = folder.path().join("other.sock");
     let web = Web::listen(&free, &Echo, (&*database, false), &[]).unwrap();
     // It would wait for its workers for ever, if they did not end.
-    let failed = web.work(4, || Err(TrialError::Engine("broken".into())));
+    let failed = web.run_workers(4, || Err(TrialError::Engine("broken".into())));
     assert_eq!(failed, Err(TrialError::Engine("broken".into())));
 }

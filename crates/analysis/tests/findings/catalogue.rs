@@ -1,0 +1,28 @@
+//! docs/results.md: measures and warnings, as their catalogues have them.
+
+use bakeoff_analysis::WarningKind;
+use bakeoff_results::Measure;
+use bakeoff_results::measure::{MEASURES, MeasureUnit};
+
+use crate::page::{check_page, table};
+
+#[test]
+fn results_have_every_measure_and_warning() {
+    let unit = |unit| match unit {
+        MeasureUnit::Seconds => "s",
+        MeasureUnit::Bytes => "B",
+        MeasureUnit::Count => "1",
+        MeasureUnit::PerSecond => "1/s",
+        MeasureUnit::Share => "share",
+    };
+    let measure = |it: &&Measure| {
+        let scopes: Vec<String> = it.scopes.iter().map(ToString::to_string).collect();
+        format!("`{}` | {} | {} | {}", it.name, unit(it.unit), scopes.join(", "), it.about)
+    };
+    let warning =
+        |it: &WarningKind| format!("`{}` | `{}` | {}", it.code(), it.weight().name(), it.about());
+    let measures = table("name | unit | of | what it says", MEASURES.iter().map(measure));
+    let warnings =
+        table("code | weight | a run has it where", WarningKind::ALL.iter().map(warning));
+    check_page("docs/results.md", &[("measures", measures), ("warnings", warnings)]);
+}

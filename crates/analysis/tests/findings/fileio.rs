@@ -1,0 +1,244 @@
+//! docs/findings/fileio.md: one volume and arrays of it, mount options, and what power cuts leave of files.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use bakeoff_analysis::{
+    CellView, CutFindings, Document, PromiseView, PublishedStatement, RatioShape, RuleView,
+};
+use bakeoff_results::Levels;
+
+use crate::figures::{Times, digits, or_dash, span};
+use crate::kept::{Place, cell, compared, has, levels_of, operation, read};
+use crate::page::{check_page, check_warnings, fill, table};
+
+/// One volume, and the arrays of it.
+const ONE: &str = "ebs-magnetic";
+const FOUR: &str = "raid10:4×ebs-magnetic";
+const EIGHT: &str = "raid10:8×ebs-magnetic";
+const DISKS: [&str; 3] = [ONE, FOUR, EIGHT];
+const ARRAYS: &[&str] = &[FOUR, EIGHT];
+/// Their columns.
+const COLUMNS: &str = "ebs-magnetic | RAID-10 of 4 | RAID-10 of 8";
+/// The levels of memory in which all files fit, and a quarter.
+const CACHED: &str = "unlimited";
+const UNCACHED: &str = "25%";
+
+/// The article's files, the same disks under an application, and the run of docs/findings/fileio-cuts.toml.
+static FILES: LazyLock<Document> = LazyLock::new(|| read("findings/fileio/files"));
+static APPLICATION: LazyLock<Document> = LazyLock::new(|| read("findings/fileio/application"));
+static CUTS: LazyLock<Document> = LazyLock::new(|| read("findings/fileio/cuts"));
+
+fn on<'a>(document: &'a Document, disk: &str, at: &Place<'_>) -> Option<&'a CellView> {
+    cell(document, &[&[("disk", disk)], at].concat())
+}
+
+/// Operations a second, of all kinds; `None` where there is none.
+fn per_second(cell: &CellView) -> Option<f64> {
+    let all: f64 = cell.operations.iter().map(|it| it.per_second).sum();
+    (all > 0.0).then_some(all)
+}
+
+/// How many times as many there are with a disk as with another one.
+fn times(document: &Document, disks: [&str; 2], at: &Place<'_>) -> String {
+    Times::from_comparison(compared(document, disks, None, at).expect("it was compared")).blocks()
+}
+
+/// What says a claim of the article: memory, pattern and disks, the factor of which the base has another level, and
+/// whether the model of the disk assumes it, or it follows from what that assumes.
+type Claim = (&'static str, &'static str, &'static [&'static str], &'static str, bool);
+
+/// Each with the names of its figures.
+const CLAIMS: [(Claim, &str, &str); 6] = [
+    ((CACHED, "randread", ARRAYS, "disk", false), "fileio: claim 1", "fileio: claim 1, range"),
+    ((CACHED, "randwrite", ARRAYS, "disk", false), "fileio: claim 2", "fileio: claim 2, range"),
+    ((UNCACHED, "randread", &[ONE], "clients", true), "fileio: claim 3", "fileio: claim 3, range"),
+    ((UNCACHED, "randread", &[FOUR], "disk", true), "fileio: claim 4", "fileio: claim 4, range"),
+    ((UNCACHED, "randread", &[EIGHT], "disk", true), "fileio: claim 5", "fileio: claim 5, range"),
+    ((UNCACHED, "randwrite", ARRAYS, "disk", false), "fileio: claim 6", "fileio: claim 6, range"),
+];
+
+/// The published figures that say a claim.
+fn statements((memory, pattern, disks, over, _): Claim) -> Vec<&'static PublishedStatement> {
+    let published = FILES.published.as_ref().expect("the article's figures");
+    let is_its = |it: &&PublishedStatement| {
+        let at = |disk| [("memory", memory), ("pattern", pattern), ("disk", disk)];
+        disks.iter().any(|disk| has(&it.levels, &at(disk))) && it.base.contains_key(over)
+    };
+    published.statements.iter().filter(is_its).collect()
+}
+
+/// What all figures of a claim come to, and how many are of each kind. A model that assumes it confirms nothing.
+fn verdict(claim: Claim) -> String {
+    let mut kinds: BTreeMap<String, u32> = BTreeMap::new();
+    for it in statements(claim) {
+        *kinds.entry(it.shape.words()).or_default() += 1;
+    }
+    let shapes = || statements(claim).into_iter().map(|it| &it.shape);
+    let is_same = |it: &RatioShape| matches!(it, RatioShape::Same | RatioShape::SameByWords);
+    let others = shapes().filter(|it| matches!(it, RatioShape::NotTheSame { .. })).count();
+    let word = match (shapes().all(is_same), claim.4) {
+        (true, true) => "reproduced by the model",
+        (true, false) => "confirmed",
+        _ if others == shapes().count() => "contradicted",
+        _ if others > 0 => "contradicted in part",
+        _ => "open",
+    };
+    let counts = kinds.iter().map(|(kind, count)| format!("{count} × {kind}"));
+    format!("{word}: {}", counts.collect::<Vec<_>>().join(", "))
+}
+
+/// The least and the most of our ratios, and the outermost ends of their intervals.
+fn range(claim: Claim) -> String {
+    let all = statements(claim);
+    let ours = || all.iter().filter_map(|it| it.ours.as_ref());
+    let ends = ours().flat_map(|it| [it.low, it.high]).flatten();
+    format!("{} times as many, intervals from {}", span(ours().map(|it| it.ratio)), span(ends))
+}
+
+/// What arrays have over one volume, at a level of memory.
+fn arrays(memory: &str) -> String {
+    let mut rows = Vec::new();
+    for pattern in levels_of(&FILES, "pattern") {
+        for clients in ["1", "4", "8", "16"] {
+            let at = [("memory", memory), ("pattern", pattern.as_str()), ("clients", clients)];
+            let Some(one) = on(&FILES, ONE, &at) else { continue };
+            // A ratio is of memory where one of its two cells is.
+            let marked = |figure: String, disk: &str| {
+                let mut cells = [Some(one), on(&FILES, disk, &at)].into_iter().flatten();
+                figure + if cells.any(CellView::is_from_cache) { ", cache" } else { "" }
+            };
+            let rate = marked(or_dash(per_second(one)), ONE);
+            let array = |disk| marked(times(&FILES, [disk, ONE], &at), disk);
+            rows.push(format!(
+                "`{pattern}` | {clients} | {rate} | {} | {}",
+                array(FOUR),
+                array(EIGHT)
+            ));
+        }
+    }
+    table(&format!("pattern | clients | {COLUMNS}"), rows)
+}
+
+/// How much of what was read came from a disk; a pattern that only writes has no row.
+fn from_disk() -> String {
+    let mut rows = Vec::new();
+    for memory in levels_of(&FILES, "memory") {
+        for pattern in levels_of(&FILES, "pattern") {
+            let at = [("memory", &**memory), ("pattern", &**pattern), ("clients", "16")];
+            let parts = DISKS.map(|disk| on(&FILES, disk, &at)?.from_disk);
+            if parts.iter().any(Option::is_some) {
+                let percent =
+                    |it: Option<f64>| it.map_or("–".into(), |it| format!("{:.1} %", it * 100.0));
+                rows.push(format!("`{pattern}` | {memory} | {}", parts.map(percent).join(" | ")));
+            }
+        }
+    }
+    table(&format!("pattern | memory | {COLUMNS}"), rows)
+}
+
+/// What the modelled disk serves of the same reads by its model alone, a second.
+fn limit(disk: &str, clients: &str, at: &Place<'_>) -> Option<f64> {
+    let sweep = FILES.sweep.as_ref().filter(|it| it.factor == "clients")?;
+    let place = sweep.levels.iter().position(|it| it.level == clients)?;
+    let panel = sweep.panels.iter().find(|it| has(&it.levels, at))?;
+    panel.series.iter().find(|it| it.level == disk)?.points[place].limit
+}
+
+fn threads() -> String {
+    let clients = levels_of(&FILES, "clients");
+    let reads = [("memory", UNCACHED), ("pattern", "randread")];
+    let row = DISKS.map(|disk| {
+        let figure = |clients: &String| {
+            let at = [reads[0], reads[1], ("clients", clients)];
+            let rate = or_dash(on(&FILES, disk, &at).and_then(per_second));
+            let limit = limit(disk, clients, &reads);
+            limit.map_or(rate.clone(), |limit| format!("{rate} of {}", digits(limit)))
+        };
+        format!("`{disk}` | {}", clients.iter().map(figure).collect::<Vec<_>>().join(" | "))
+    });
+    table(&format!("disk | {}", clients.join(" | ")), row)
+}
+
+fn application() -> String {
+    let mut cases: Vec<(&str, &Levels)> = Vec::new();
+    for it in APPLICATION.comparisons.iter().filter(|it| it.baseline == ONE) {
+        let case = (it.operation.as_str(), &it.levels);
+        if !cases.contains(&case) {
+            cases.push(case);
+        }
+    }
+    let row = |(name, levels): (&str, &Levels)| {
+        let at: Vec<(&str, &str)> = levels.iter().map(|(it, level)| (&**it, &**level)).collect();
+        let one = on(&APPLICATION, ONE, &at).expect("a cell");
+        let mean_ms = operation(&one.operations, name).mean_s.expect("a mean") * 1e3;
+        let judged = [FOUR, EIGHT].map(|disk| {
+            let it = compared(&APPLICATION, [disk, ONE], Some(name), &at).expect("it was compared");
+            format!("{}, {}", Times::from_comparison(it).blocks(), it.verdict.word())
+        });
+        let (engine, level) = (&levels["engine"], &levels["durability"]);
+        format!("`{engine}` | {level} | {name} | {} ms | {}", digits(mean_ms), judged.join(" | "))
+    };
+    table(&format!("engine | level | operation | {COLUMNS}"), cases.into_iter().map(row))
+}
+
+/// What mount options buy.
+fn options() -> String {
+    let (base, others) = levels_of(&CUTS, "disk").split_first().expect("disks");
+    let name = |disk: &String| {
+        let options = disk.strip_prefix(base.as_str()).and_then(|it| it.strip_prefix('/'));
+        format!("`{}`", options.expect("the same disk with options").replace('/', "`, `"))
+    };
+    let names: Vec<String> = others.iter().map(name).collect();
+    let row = |sync: &String| {
+        let at = [("sync", sync.as_str())];
+        let rate = or_dash(on(&CUTS, base, &at).and_then(per_second));
+        let others = others.iter().map(|disk| times(&CUTS, [disk, base], &at));
+        format!("`{sync}` | {rate} | {}", others.collect::<Vec<_>>().join(" | "))
+    };
+    let columns = format!("sync | {base} | {}", names.join(" | "));
+    table(&columns, levels_of(&CUTS, "sync").iter().map(row))
+}
+
+/// After how many cuts all was there by each rule, and the most blocks that a cut left otherwise.
+fn row_of_cuts(promise: &PromiseView) -> String {
+    let promised = format!("{:?}", promise.promised).to_lowercase();
+    let stood = |rule: &RuleView| format!("{} of {}", rule.cuts - rule.broken, rule.cuts);
+    let rules: Vec<String> = promise.rules.iter().map(stood).collect();
+    let most = |name: &str, found: fn(&RuleView) -> CutFindings| {
+        let most = promise.rules.iter().map(|rule| found(rule).most).max().unwrap_or_default();
+        (most > 0).then(|| format!("{most} {name}"))
+    };
+    let found =
+        [most("lost", |it| it.lost), most("torn", |it| it.torn), most("phantom", |it| it.phantom)];
+    let found: Vec<String> = found.into_iter().flatten().collect();
+    let at_most = if found.is_empty() { "–".into() } else { found.join(", ") };
+    let (disk, sync) = (&promise.engine, &promise.durability);
+    format!("`{disk}` | `{sync}` | {promised} | {} | {at_most}", rules.join(" | "))
+}
+
+fn cuts() -> String {
+    let rules: Vec<&str> = CUTS.promises[0].rules.iter().map(|it| it.keep.as_str()).collect();
+    let columns = format!("disk | sync | promised | {} | at most", rules.join(" | "));
+    table(&columns, CUTS.promises.iter().map(row_of_cuts))
+}
+
+#[test]
+fn the_page_is_of_the_runs() {
+    let claims =
+        CLAIMS.map(|(claim, name, ours)| [(name, verdict(claim)), (ours, range(claim))]).concat();
+    let blocks = [
+        fill("fileio: claims", &claims),
+        ("arrays-cached", arrays(CACHED)),
+        ("arrays", arrays(UNCACHED)),
+        ("from-disk", from_disk()),
+        ("threads", threads()),
+        ("application", application()),
+        ("options", options()),
+        ("cuts", cuts()),
+    ];
+    check_page("docs/findings/fileio.md", &blocks);
+    for document in [&FILES, &APPLICATION, &CUTS] {
+        check_warnings("docs/findings/fileio.md", document);
+    }
+}

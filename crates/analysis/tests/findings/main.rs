@@ -1,0 +1,15 @@
+//! What pages say of runs that are kept in the repository, and of catalogues: `make findings` writes it into the
+//! pages, between markers such as `<!-- generated: space -->` and `<!-- end -->`. As tests these say which page
+//! differs from its runs.
+
+mod catalogue;
+mod figures;
+mod fileio;
+mod headlines;
+mod kept;
+mod page;
+mod power_cut;
+mod redmine;
+mod tarantool;
+mod text_oltp;
+mod vote;

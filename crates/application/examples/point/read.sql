@@ -1,0 +1,2 @@
+\set id random(1, :points)
+SELECT content FROM points WHERE id = :id;

@@ -1,0 +1,4 @@
+CREATE TABLE points (
+    id INTEGER PRIMARY KEY,
+    content VARCHAR(255) NOT NULL
+);

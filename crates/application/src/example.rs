@@ -1,0 +1,39 @@
+//! The examples that `bakeoff new` writes.
+
+/// A folder that runs as it is.
+#[derive(Clone, Copy, Debug)]
+pub struct ExampleFolder {
+    /// What `--from` takes.
+    pub name: &'static str,
+    /// One line on what it is.
+    pub summary: &'static str,
+    /// Names and texts.
+    pub files: &'static [(&'static str, &'static str)],
+}
+
+macro_rules! files {
+    ($folder:literal: $($name:literal)+) => {
+        &[$(($name, include_str!(concat!("../examples/", $folder, "/", $name)))),+]
+    };
+}
+
+/// All examples; the first is written where none is named.
+pub const EXAMPLES: [ExampleFolder; 3] = [
+    ExampleFolder {
+        name: "shop",
+        summary: "a small shop: six tables, four operations",
+        files: files!("shop": "README.md" "schema.sql" "browse.sql" "buy.sql" "history.sql"
+            "report.sql" "invariants.sql" "workload.toml"),
+    },
+    ExampleFolder {
+        name: "point",
+        summary: "one read by key, as the workload point",
+        files: files!("point": "schema.sql" "read.sql" "workload.toml"),
+    },
+    ExampleFolder {
+        name: "oltp",
+        summary: "sysbench's tests, as the workload oltp",
+        files: files!("oltp": "schema.sql" "point_select.sql" "read_only.sql" "write_only.sql"
+            "workload.toml"),
+    },
+];

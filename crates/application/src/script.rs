@@ -1,0 +1,10 @@
+//! Scripts: pgbench's syntax with a few more commands, compiled to steps.
+
+pub mod automatic;
+pub mod commands;
+mod compile;
+pub mod pieces;
+mod statements;
+pub mod steps;
+
+pub use compile::ScriptCompiler;

@@ -1,0 +1,10 @@
+//! Applications as engines run them: mistakes in their files, what an operation sends, and what a
+//! power cut leaves.
+
+mod answers;
+mod audit;
+mod draws;
+mod fuzz;
+mod mistakes;
+mod pgbench;
+mod stage;

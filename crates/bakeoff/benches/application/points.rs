@@ -1,0 +1,115 @@
+//! Reads by key: the workload `point` as a folder of SQL, beside the one that is built in.
+
+use std::hint::black_box;
+use std::path::Path;
+
+use bakeoff_engines::Session;
+use bakeoff_stats::paired::{CONFIDENCE, ratio_of_logs};
+use bakeoff_stats::quantile::median;
+use bakeoff_workloads::{OperationTally, WORKLOADS, WorkloadClient};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::allocations;
+use crate::loaded::{Loaded, compile};
+use crate::pairs::{self, Limit, Pairs};
+
+/// Turns are short, and what else runs on the machine wanders.
+const TURNS: usize = 5;
+
+const FILES: [(&str, &str); 3] = [
+    ("schema.sql", "CREATE TABLE points (id INTEGER PRIMARY KEY, content VARCHAR(255) NOT NULL);"),
+    ("read.sql", "\\set id random(1, :points)\nSELECT content FROM points WHERE id = :id;\n"),
+    ("workload.toml", "[columns.points]\ncontent = \"words(97, 97)\"\n"),
+];
+
+/// A client with its session.
+struct Reader<'a> {
+    client: Box<dyn WorkloadClient + 'a>,
+    session: Box<dyn Session + 'a>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(loaded: &'a Loaded) -> Self {
+        let session = loaded.database.session().expect("a session");
+        Self { client: loaded.prepared.make_client(0, 1, 1), session }
+    }
+
+    /// Nanoseconds of this thread's processor time an operation.
+    fn time(&mut self, operations: u32) -> f64 {
+        let start = thread_time();
+        for _ in 0..operations {
+            let mut tally = OperationTally::default();
+            let operation = self.client.choose_operation();
+            self.client.run_operation(operation, &mut *self.session, &mut tally).expect("a row");
+            black_box(tally);
+        }
+        (thread_time() - start) / f64::from(operations)
+    }
+
+    /// How often so many operations allocate memory, once they have run for a while.
+    fn count_allocations(&mut self, operations: u32) -> u64 {
+        self.time(operations);
+        let before = allocations::count();
+        self.time(operations);
+        allocations::count() - before
+    }
+}
+
+/// The processor time of this thread, in nanoseconds.
+fn thread_time() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+}
+
+/// What both cost, and whether all is within the limits.
+pub fn reads(place: &Path) -> bool {
+    let application = compile("points", &FILES);
+    let built_in = WORKLOADS.iter().find(|workload| workload.name() == "point").expect("it is");
+    let mut kept = true;
+    pairs::heading("point as a folder of SQL", "built in");
+    for (engine, operations) in [("null", 1_000_000), ("sqlite", 100_000)] {
+        let theirs = Loaded::load(*built_in, engine, &place.join(format!("{engine}-point")));
+        let ours = Loaded::load(&application, engine, &place.join(format!("{engine}-points")));
+        let (mut theirs, mut ours) = (Reader::new(&theirs), Reader::new(&ours));
+        let allocated = ours.count_allocations(operations);
+        theirs.time(operations);
+        let (mut all, mut costs) = (Vec::new(), Pairs::default());
+        for pair in 0..pairs::pairs() * TURNS {
+            let both = pairs::turns(pair, || theirs.time(operations), || ours.time(operations));
+            all.push(both);
+            costs.add(both);
+        }
+        let name = format!("on {engine}, ns an operation");
+        kept &= match engine {
+            "null" => difference_row(&name, &all, 100.0),
+            _ => costs.row(&name, Limit::Most(1.05)),
+        };
+        let word = if allocated == 0 { "ok" } else { "MISSED" };
+        println!(
+            "on {engine}, allocations in {operations} operations: {allocated}, limit 0 {word}"
+        );
+        kept &= allocated == 0;
+    }
+    kept
+}
+
+/// As [`Pairs::row`], of the difference in nanoseconds.
+fn difference_row(name: &str, pairs: &[[f64; 2]], most: f64) -> bool {
+    // What is made for logarithms takes any numbers that are near 0: microseconds.
+    let differences: Vec<f64> = pairs.iter().map(|[theirs, ours]| (ours - theirs) / 1e3).collect();
+    let estimate = ratio_of_logs(&differences, CONFIDENCE).expect("figures");
+    let back = |ratio: f64| ratio.ln() * 1e3;
+    let of = |which: usize| {
+        median(&pairs.iter().map(|pair| pair[which]).collect::<Vec<_>>()).expect("figures")
+    };
+    let difference = back(estimate.ratio);
+    let interval = match (estimate.low, estimate.high) {
+        (Some(low), Some(high)) => format!("{difference:+.1} ({:.1}–{:.1})", back(low), back(high)),
+        _ => format!("{difference:+.1} (one pair)"),
+    };
+    let limit = format!("≤ +{most}");
+    let kept = difference <= most;
+    let word = if kept { "ok" } else { "MISSED" };
+    println!("{name:<44} {:>10.1} {:>10.1}  {interval:<22} {limit:<14} {word}", of(0), of(1));
+    kept
+}

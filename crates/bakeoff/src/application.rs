@@ -1,0 +1,126 @@
+//! Applications of the user's own: found by what the command line names, and registered like a
+//! built-in workload.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use bakeoff_application::{Application, ApplicationFiles, ScriptArgument};
+use bakeoff_engines::{EngineHome, find_level};
+use bakeoff_experiment::Preset;
+use bakeoff_lab::Registry;
+use bakeoff_workloads::Workload;
+
+use crate::cli;
+use crate::exit::{CommandFailure, Exit};
+
+/// Engines that a run has where the user names none, and that a check tries: those of them that are
+/// installed.
+pub const ENGINES: [&str; 3] = ["sqlite", "mariadb:innodb", "postgres"];
+
+/// The disk of power cuts where the user names none.
+const CUT_DISK: &str = "ssd-sata";
+
+/// Registers the application that a run is about, if there is one.
+pub fn register_application(
+    registry: Registry,
+    arguments: &cli::RunArguments,
+) -> Result<Registry, CommandFailure> {
+    let named = match (&arguments.resume, &arguments.experiment) {
+        (Some(dir), _) => return register_recorded(registry, &dir.join("experiment.toml")),
+        (None, Some(named)) => named,
+        (None, None) => return Ok(registry),
+    };
+    if Path::new(named).extension().is_some_and(|ending| ending == "toml") {
+        return register_experiment(registry, named);
+    }
+    let Some(files) = read_files(named, &arguments.scripts)? else { return Ok(registry) };
+    check_name(&registry, &files.name)?;
+    let preset = to_preset(named, &files, arguments);
+    let application = compile(files)?;
+    Ok(registry.with_workloads([application]).with_preset(preset))
+}
+
+/// Reads what is named on the command line: a folder, or scripts. `None` if it is something else.
+pub fn read_files(
+    named: &str,
+    more: &[String],
+) -> Result<Option<ApplicationFiles>, CommandFailure> {
+    let scripts: Result<Vec<ScriptArgument>, String> = std::iter::once(named)
+        .chain(more.iter().map(String::as_str))
+        .filter_map(ScriptArgument::from_argument)
+        .collect();
+    let scripts = scripts.map_err(refuse)?;
+    if scripts.len() == 1 + more.len() {
+        return ApplicationFiles::read_scripts(&scripts).map(Some).map_err(refuse);
+    }
+    if !more.is_empty() {
+        return Err(refuse(format!("`{named}` is no script: scripts alone stand side by side")));
+    }
+    // A preset has its name even where a folder has the same.
+    let path = Path::new(named);
+    let means_folder = named.starts_with(['.', '/']) && path.extension().is_none();
+    let is_folder =
+        means_folder || path.is_dir() && (path.join("schema.sql").exists() || named.contains('/'));
+    match is_folder {
+        true => ApplicationFiles::read_folder(path, named).map(Some).map_err(refuse),
+        false => Ok(None),
+    }
+}
+
+/// A run's record, or an experiment that somebody made of one, has the files in it.
+fn register_recorded(registry: Registry, file: &Path) -> Result<Registry, CommandFailure> {
+    // Who reads the experiment says why it can't be read.
+    let Ok(text) = std::fs::read_to_string(file) else { return Ok(registry) };
+    let wrong = |error| refuse(format!("{}: {error}", file.display()));
+    let Some(files) = ApplicationFiles::from_experiment(&text).map_err(wrong)? else {
+        return Ok(registry);
+    };
+    check_name(&registry, &files.name)?;
+    Ok(registry.with_workloads([compile(files)?]))
+}
+
+/// An experiment of the user's own may name a folder: `workload = "./shop"`.
+fn register_experiment(registry: Registry, named: &str) -> Result<Registry, CommandFailure> {
+    let file = Path::new(named);
+    let Ok(text) = std::fs::read_to_string(file) else { return Ok(registry) };
+    let Some(folder) = ApplicationFiles::find_folder(&text) else {
+        return register_recorded(registry, file);
+    };
+    let path = file.parent().unwrap_or(Path::new("")).join(&folder);
+    let files = ApplicationFiles::read_folder(&path, &folder).map_err(refuse)?;
+    check_name(&registry, &files.name)?;
+    let toml = files.fill_experiment(&text, &folder);
+    let preset = Preset { name: named.to_owned().leak(), toml: toml.leak() };
+    Ok(registry.with_workloads([compile(files)?]).with_preset(preset))
+}
+
+/// A command runs one application, which lives as long as the command.
+fn compile(files: ApplicationFiles) -> Result<&'static dyn Workload, CommandFailure> {
+    Ok(Box::leak(Box::new(Application::new(files).map_err(refuse)?)))
+}
+
+fn check_name(registry: &Registry, name: &str) -> Result<(), CommandFailure> {
+    match registry.vocabulary().find_workload(name) {
+        Some(_) => Err(refuse(format!(
+            "a built-in workload has the name `{name}`, too: rename the folder or the file"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The experiment that a run of the application is, with its files in it.
+fn to_preset(named: &str, files: &ApplicationFiles, arguments: &cli::RunArguments) -> Preset {
+    let is_here = |name: &&str| {
+        let engine = find_level(name);
+        engine.is_some_and(|it| it.home() == EngineHome::Process || it.available().is_ok())
+    };
+    let engines: Vec<&str> = ENGINES.into_iter().filter(is_here).collect();
+    // Only a virtual disk can lose its power by itself.
+    let cuts = arguments.keys.cuts.is_some();
+    let toml = files.to_experiment(&engines, cuts.then_some(CUT_DISK));
+    Preset { name: named.to_owned().leak(), toml: toml.leak() }
+}
+
+pub fn refuse(error: impl Display) -> CommandFailure {
+    CommandFailure::new(Exit::Usage, error)
+}

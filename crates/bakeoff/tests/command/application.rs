@@ -1,0 +1,66 @@
+//! A user's own application: made, checked, run, resumed without its folder; and folders with mistakes.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use bakeoff_testkit::{comes_while, in_time};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{Done, Place, trials};
+
+const PLANNED: i64 = 6;
+const RUN: &str =
+    "run shop --engine sqlite,lmdb --factor mix=kv --seconds 0.5 --repetitions 3 --out r";
+
+/// A place with the example of `bakeoff new` in `shop`.
+fn shop() -> Place {
+    let place = Place::new();
+    place.typed("new shop").code(0).says(&["bakeoff check shop"]);
+    place
+}
+
+#[test]
+fn an_application_is_made_checked_run_and_resumed_without_its_folder() {
+    let place = shop();
+    place.typed("new shop").code(3).says(&["shop"]);
+    place.typed("check shop").code(0).says(&["✓ sqlite", "history", "bakeoff run shop"]);
+    place.typed("run shop --engine lmdb").code(2).says(&["history.sql:", "mix=kv"]);
+    let place = in_time("the run", |_| {
+        let place = shop();
+        let mut run = place.start(&super::words(RUN));
+        let ran = || trials(&place.path("r"));
+        let begun = comes_while(&mut run, "the first trial", || ran() >= 1);
+        kill_process(Pid::from_child(&run), Signal::INT).unwrap();
+        let done = Done(run.wait_with_output().unwrap());
+        (begun && ran() < PLANNED).then(|| {
+            done.code(130);
+            place
+        })
+    });
+    fs::remove_dir_all(place.path("shop")).unwrap();
+    let elsewhere = Place::new();
+    let folder = place.path("r");
+    elsewhere.run(&["run", "--resume", folder.to_str().unwrap()]).code(0);
+    let document = place.json("r");
+    let all = document["trials"].as_array().unwrap();
+    assert_eq!(all.iter().filter(|trial| trial["valid"] == true).count() as i64, PLANNED);
+    place.typed("report r").code(0).says(&["shop", "sqlite", "lmdb"]);
+}
+
+#[test]
+fn every_mistake_of_a_folder_is_told_at_once() {
+    let place = shop();
+    place.write("shop/buy.sql", "SELECT id FROM ordes;\n\\if 1 = 1\n");
+    place.write("shop/zero.sql", "");
+    let places = ["shop/buy.sql:1:16", "shop/buy.sql:2:1", "shop/zero.sql: is empty"];
+    for line in ["check shop", "run shop"] {
+        place.typed(line).code(2).says(&places);
+    }
+    // A file that leads out of the folder is not read.
+    fs::remove_file(place.path("shop/zero.sql")).unwrap();
+    symlink("/etc/passwd", place.path("shop/zero.sql")).unwrap();
+    for line in ["check shop", "run shop"] {
+        let told = place.typed(line).code(2).says(&["shop/zero.sql"]);
+        assert!(!format!("{}{}", told.out(), told.err()).contains("root:"));
+    }
+}

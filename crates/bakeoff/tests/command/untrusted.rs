@@ -1,0 +1,8 @@
+//! Run folders and experiments from somebody else: what they say reaches nothing but eyes, and no
+//! change of them makes a report or a plan panic, or go on without end.
+
+mod experiments;
+mod folders;
+mod fuzz;
+mod samples;
+mod texts;

@@ -1,0 +1,7 @@
+//! The disk through a mount.
+
+mod failures;
+mod fsx;
+mod histories;
+mod reality;
+mod scale;

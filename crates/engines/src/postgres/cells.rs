@@ -1,0 +1,293 @@
+//! Parameters and cells in PostgreSQL's types.
+//!
+//! What the server's binary form holds as we do is sent in it; any other parameter is sent as text,
+//! which the server reads as the type that it wants. A bulk load is binary throughout.
+
+use bytes::{BufMut, BytesMut};
+use postgres::types::{Format, FromSql, IsNull, ToSql, Type, to_sql_checked};
+
+use super::numeric::{put_numeric, read_numeric};
+use crate::calendar::{self, DAYS_TO_2000, TimeText};
+use crate::{Value, decimal};
+
+type ConversionFailure = Box<dyn std::error::Error + Sync + Send>;
+
+const MICROS_OF_DAY: i64 = 86_400_000_000;
+
+fn is_text(kind: &Type) -> bool {
+    matches!(*kind, Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME | Type::UNKNOWN)
+}
+
+/// Whether cells of such a column can be read.
+pub(super) fn is_readable(kind: &Type) -> bool {
+    let is_number = matches!(
+        *kind,
+        Type::INT2
+            | Type::INT4
+            | Type::INT8
+            | Type::OID
+            | Type::FLOAT4
+            | Type::FLOAT8
+            | Type::NUMERIC
+    );
+    let is_time = matches!(*kind, Type::DATE | Type::TIMESTAMP | Type::TIMESTAMPTZ);
+    is_number || is_time || is_text(kind) || matches!(*kind, Type::BOOL | Type::JSON)
+}
+
+fn travels_as_text(value: Value<'_>, kind: &Type) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Int(int) => match *kind {
+            Type::INT8 | Type::FLOAT4 | Type::FLOAT8 => false,
+            Type::INT4 => i32::try_from(int).is_err(),
+            Type::INT2 => i16::try_from(int).is_err(),
+            Type::BOOL => !matches!(int, 0 | 1),
+            _ => true,
+        },
+        Value::Real(_) => !matches!(*kind, Type::FLOAT4 | Type::FLOAT8),
+        Value::Text(_) => !is_text(kind),
+    }
+}
+
+fn put_float(real: f64, kind: &Type, out: &mut BytesMut) {
+    match *kind {
+        Type::FLOAT4 => out.put_f32(real as f32),
+        _ => out.put_f64(real),
+    }
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, ConversionFailure> {
+        let as_text = travels_as_text(*self, kind);
+        match *self {
+            Value::Null => return Ok(IsNull::Yes),
+            Value::Int(int) if as_text => out.extend_from_slice(int.to_string().as_bytes()),
+            Value::Int(int) => match *kind {
+                Type::INT4 => out.put_i32(int as i32),
+                Type::INT2 => out.put_i16(int as i16),
+                Type::BOOL => out.put_u8(int as u8),
+                Type::FLOAT4 | Type::FLOAT8 => put_float(int as f64, kind, out),
+                _ => out.put_i64(int),
+            },
+            Value::Real(real) if as_text => {
+                out.extend_from_slice(decimal::format_real(real.get()).as_bytes());
+            }
+            Value::Real(real) => put_float(real.get(), kind, out),
+            Value::Text(text) => out.extend_from_slice(text.as_bytes()),
+        }
+        Ok(IsNull::No)
+    }
+
+    fn encode_format(&self, kind: &Type) -> Format {
+        if travels_as_text(*self, kind) { Format::Text } else { Format::Binary }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+/// A cell of a bulk load, which fits its column.
+#[derive(Debug)]
+pub(super) struct CopiedCell<'v>(pub Value<'v>);
+
+impl ToSql for CopiedCell<'_> {
+    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, ConversionFailure> {
+        let misfit = || format!("{:?} for a {kind}", self.0);
+        match (self.0, kind) {
+            (Value::Int(int), &Type::NUMERIC) => put_numeric(&int.to_string(), out),
+            (Value::Real(real), &Type::NUMERIC) => put_numeric(&real.get().to_string(), out),
+            (Value::Text(text), &Type::DATE) => {
+                let days = calendar::parse_date(text).ok_or_else(misfit)? - DAYS_TO_2000;
+                out.put_i32(days.try_into()?);
+            }
+            (Value::Text(text), &Type::TIMESTAMP) => {
+                let micros = calendar::parse_timestamp(text).ok_or_else(misfit)?;
+                out.put_i64(micros - DAYS_TO_2000 * MICROS_OF_DAY);
+            }
+            (value, _) if travels_as_text(value, kind) => return Err(misfit().into()),
+            (value, _) => return value.to_sql(kind, out),
+        }
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+/// A cell of an answer.
+#[derive(Debug)]
+pub(super) enum AnsweredCell<'a> {
+    Value(Value<'a>),
+    Time(TimeText),
+}
+
+impl AnsweredCell<'_> {
+    pub fn value(&self) -> Value<'_> {
+        match self {
+            Self::Value(value) => *value,
+            Self::Time(text) => Value::Text(text.as_str()),
+        }
+    }
+}
+
+impl<'a> FromSql<'a> for AnsweredCell<'a> {
+    fn from_sql(kind: &Type, raw: &'a [u8]) -> Result<Self, ConversionFailure> {
+        let value = match *kind {
+            Type::INT8 => Value::Int(i64::from_sql(kind, raw)?),
+            Type::INT4 => Value::Int(i32::from_sql(kind, raw)?.into()),
+            Type::INT2 => Value::Int(i16::from_sql(kind, raw)?.into()),
+            Type::OID => Value::Int(u32::from_sql(kind, raw)?.into()),
+            Type::BOOL => Value::Int(bool::from_sql(kind, raw)?.into()),
+            Type::FLOAT8 => Value::from(f64::from_sql(kind, raw)?),
+            // The double with the same short text.
+            Type::FLOAT4 => Value::from(f32::from_sql(kind, raw)?.to_string().parse::<f64>()?),
+            Type::NUMERIC => read_numeric(raw).ok_or("a numeric that can't be read")?,
+            Type::DATE | Type::TIMESTAMP | Type::TIMESTAMPTZ => return read_time(kind, raw),
+            _ if is_readable(kind) => Value::Text(std::str::from_utf8(raw)?),
+            _ => return Err(format!("a {kind} can't be read: cast it to text").into()),
+        };
+        Ok(Self::Value(value))
+    }
+
+    fn from_sql_null(_: &Type) -> Result<Self, ConversionFailure> {
+        Ok(Self::Value(Value::Null))
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
+fn read_time<'a>(kind: &Type, raw: &[u8]) -> Result<AnsweredCell<'a>, ConversionFailure> {
+    let text = match *kind {
+        Type::DATE => {
+            let days = i32::from_be_bytes(raw.try_into()?);
+            TimeText::from_days(i64::from(days) + DAYS_TO_2000)
+        }
+        _ => {
+            let micros = i64::from_be_bytes(raw.try_into()?);
+            micros.checked_add(DAYS_TO_2000 * MICROS_OF_DAY).and_then(TimeText::from_micros)
+        }
+    };
+    let text = text.ok_or_else(|| format!("a {kind} outside of the years 1 to 9999"))?;
+    Ok(AnsweredCell::Time(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_testkit::needs;
+
+    use super::super::POSTGRES;
+    use crate::statement::{Action, Statement};
+    use crate::{
+        Database, Durability, Engine, Error, OpenTerms, Result, Rows, Schema, SqlText, Value,
+    };
+
+    fn open(texts: &[(&str, usize)]) -> Result<(Box<dyn Database>, tempfile::TempDir)> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let statement = |(line, (text, parameters)): (u32, &(&str, usize))| {
+            let place = format!("it.sql:{line}");
+            let text = SqlText {
+                sqlite: String::new(),
+                mysql: String::new(),
+                postgres: (*text).into(),
+                place: place.clone(),
+                why: "a test".into(),
+                writes: false,
+                parameters: *parameters,
+            };
+            Statement { name: place, action: Action::Sql(text) }
+        };
+        let statements: Vec<_> = (1..).zip(texts).map(statement).collect();
+        let terms = OpenTerms::new(Durability::None);
+        let database = POSTGRES.open(folder.path(), &terms, &Schema::default(), &statements)?;
+        Ok((database, folder))
+    }
+
+    #[test]
+    fn every_type_is_sent_and_read() {
+        if needs(POSTGRES.available()).is_none() {
+            return;
+        }
+        let texts = [
+            (
+                "SELECT 1::int2, 2::int4, 3::int8, 4::oid, 0.1::float4, 0.1::float8, 2.00::numeric, \
+                 12345678901234567890.5::numeric, 'n'::name, 'b'::char(2), '{}'::json, 'u', \
+                 true, DATE '0001-01-01', TIMESTAMP '9999-12-31 23:59:59.999999', \
+                 TIMESTAMPTZ '2024-02-29 00:00:00+01', NULL::date",
+                0,
+            ),
+            (
+                "SELECT $1::int2, $2::int4, $3::int8, $4::float4, $5::float8, $6::numeric, \
+                 $7::bool, $8::date, $9::timestamp, $10::text, $11::varchar, $12::numeric, \
+                 $13::float8, $14::interval::text",
+                14,
+            ),
+            ("SELECT $1::int2", 1),
+            ("SELECT DATE 'infinity'", 0),
+        ];
+        let (database, _folder) = open(&texts).expect("a database");
+        let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
+        session.run(0, &[], &mut rows).expect("a row");
+        let read: [Value<'_>; 17] = [
+            1.into(),
+            2.into(),
+            3.into(),
+            4.into(),
+            0.1.into(),
+            0.1.into(),
+            2.into(),
+            12_345_678_901_234_567_890.5.into(),
+            "n".into(),
+            "b ".into(),
+            "{}".into(),
+            "u".into(),
+            1.into(),
+            "0001-01-01".into(),
+            "9999-12-31 23:59:59.999999".into(),
+            "2024-02-28 23:00:00.000000".into(),
+            Value::Null,
+        ];
+        assert_eq!(rows.row(0).collect::<Vec<_>>(), read);
+        let sent: [Value<'_>; 14] = [
+            (-1).into(),
+            (-2).into(),
+            i64::MIN.into(),
+            0.25.into(),
+            1e-300.into(),
+            0.1.into(),
+            0.into(),
+            "2024-02-29".into(),
+            "2024-02-29 01:02:03.000004".into(),
+            "".into(),
+            "日本".into(),
+            i64::MAX.into(),
+            7.into(),
+            "1 day".into(),
+        ];
+        session.run(1, &sent, &mut rows).expect("a row");
+        assert_eq!(rows.row(0).collect::<Vec<_>>(), sent);
+        let refused = session.run(2, &[100_000.into()], &mut rows).expect_err("too large");
+        assert!(refused.to_string().contains("out of range for type smallint"), "{refused}");
+        let refused = session.run(3, &[], &mut rows).expect_err("no day");
+        assert!(refused.to_string().contains("a date outside of the years 1 to 9999"), "{refused}");
+    }
+
+    #[test]
+    fn a_column_that_can_not_be_read_is_refused_with_its_place() {
+        if needs(POSTGRES.available()).is_none() {
+            return;
+        }
+        let texts = [("SELECT interval '1 day' AS later", 0), ("SELECT 1 +", 0)];
+        let Err(Error::Usage(said)) = open(&texts).map(drop) else { panic!("opened") };
+        let wanted = "it.sql:1: its column later is a interval: cast it to text\n\
+                      it.sql:2: syntax error at end of input";
+        assert_eq!(said, wanted);
+    }
+}

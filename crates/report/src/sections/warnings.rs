@@ -1,0 +1,10 @@
+use crate::block::ReportBlock;
+use crate::layout::DocumentLayout;
+
+pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+    let warnings = &layout.document.warnings;
+    if warnings.is_empty() {
+        return Vec::new();
+    }
+    vec![ReportBlock::Warnings(warnings.clone())]
+}
