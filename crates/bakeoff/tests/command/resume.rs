@@ -29,6 +29,13 @@ fn signal(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
+/// Stops the children of a run where they are. False: there was none.
+fn stop_children(run: u32) -> bool {
+    let pids = children(run);
+    let pids = pids.iter().filter_map(|pid| Pid::from_raw(i32::try_from(*pid).ok()?));
+    pids.filter(|pid| kill_process(*pid, Signal::STOP).is_ok()).count() > 0
+}
+
 fn assert_whole(place: &Place, folder: &str) {
     let document = place.json(folder);
     assert_eq!(document["run"]["status"], "finished");
@@ -126,15 +133,16 @@ fn ctrl_c_while_loading_leaves_nothing_but_the_way_to_go_on() {
 
 #[test]
 fn a_killed_run_takes_its_trial_along_and_resumes() {
-    let (place, orphans) = in_time("the run", |_| {
-        let (place, orphans) = stopped(2, |_, mut run| {
-            let orphans = children(run.id());
-            run.kill().unwrap();
-            run.wait().unwrap();
-            orphans
-        });
-        (!orphans.is_empty()).then_some((place, orphans))
+    // A trial that was stopped can't end by itself before its run is killed.
+    let (place, orphans) = stopped(2, |_, mut run| {
+        let id = run.id();
+        comes_while(&mut run, "the next trial", || stop_children(id));
+        let orphans = children(id);
+        run.kill().unwrap();
+        run.wait().unwrap();
+        orphans
     });
+    assert!(!orphans.is_empty());
     wait_until("the trial's end", || {
         orphans.iter().all(|pid| {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
