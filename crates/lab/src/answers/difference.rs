@@ -24,11 +24,13 @@ pub fn describe_difference(one: &[Vec<String>], other: &[Vec<String>]) -> Option
     let cells = [left, right].map(|cells| cells.get(column).map_or("nothing", String::as_str));
     let same = cells[0].chars().zip(cells[1].chars()).take_while(|(one, other)| one == other);
     let at = same.count();
-    Some(
-        cells.map(|cell| {
-            format!("in row {number}, column {} {}", column + 1, shorten_around(cell, at))
-        }),
-    )
+    // Rows may be sorted, so that their numbers say little.
+    let begins = match column {
+        0 => String::new(),
+        _ => format!(", which begins with {},", shorten_around(&left[0], 0)),
+    };
+    let place = format!("in row {number}{begins} column {}", column + 1);
+    Some(cells.map(|cell| format!("{place} is {}", shorten_around(cell, at))))
 }
 
 /// A value around one of its characters.
@@ -55,7 +57,7 @@ mod tests {
         let (a, z) = ("a".repeat(20), "z".repeat(39));
         assert_eq!(
             describe_difference(&one, &other).unwrap(),
-            ["é", "b"].map(|it| format!("in row 2, column 2 …{a}{it}{z}…"))
+            ["é", "b"].map(|it| format!("in row 2, which begins with 2, column 2 is …{a}{it}{z}…"))
         );
         let told = describe_difference(&one[..1], &one).unwrap();
         assert_eq!(told[0], "no row 2");
