@@ -7,4 +7,5 @@ mod draws;
 mod fuzz;
 mod mistakes;
 mod pgbench;
+mod preparation;
 mod stage;
