@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bakeoff_engines::{Declared, Statement};
-use bakeoff_workloads::{TextSource, WorkloadScale};
+use bakeoff_workloads::{PREPARED, TextSource, WorkloadScale};
 
 use crate::configuration::Configuration;
 use crate::expression::RowKeys as _;
@@ -262,7 +262,7 @@ impl CompiledFiles {
             let summary = format!("the variable :{}", factor.name.text);
             declare_choice(&factor.name.text, &summary, &factor.levels)
         });
-        mix.into_iter().chain(own).collect()
+        mix.into_iter().chain(own).chain([&PREPARED]).collect()
     }
 
     fn describe_scales(&self) -> Vec<WorkloadScale> {

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use bakeoff_engines::schema::Table;
-use bakeoff_engines::{Action, Declared, DeclaredLevels, LevelForm, Schema, Statement};
+use bakeoff_engines::{
+    Action, Declared, DeclaredLevels, LevelForm, Preparation, Schema, Statement,
+};
 use bakeoff_workloads::{
-    FigureOfMerit, Name, OperationCounts, PreparedWorkload, TextSource, Workload,
-    WorkloadParameters, WorkloadScale,
+    FigureOfMerit, Name, OperationCounts, PREPARED, PreparedWorkload, TextSource, Workload,
+    WorkloadParameters, WorkloadScale, read_preparation,
 };
 
 use crate::application::Application;
@@ -18,6 +20,9 @@ use crate::prepared::{Invariant, PreparedApplication};
 
 /// The factor of an application with several mixes.
 pub const MIX: &str = "mix";
+
+/// The factors that are no variables.
+pub static BUILT_IN_FACTORS: [&str; 2] = [MIX, PREPARED.name];
 
 impl Workload for Application {
     fn name(&self) -> &str {
@@ -44,6 +49,10 @@ impl Workload for Application {
 
     fn factors(&self) -> Vec<&'static Declared> {
         self.factors.clone()
+    }
+
+    fn find_preparation(&self, levels: &DeclaredLevels) -> Preparation {
+        read_preparation(levels)
     }
 
     /// A mix chooses operations, and a factor is read by them.
@@ -189,7 +198,7 @@ impl Application {
     }
 
     fn given_levels(&self, levels: &DeclaredLevels) -> impl Iterator<Item = GivenValue> {
-        let own = self.factors.iter().filter(|factor| factor.name != MIX);
+        let own = self.factors.iter().filter(|factor| !BUILT_IN_FACTORS.contains(&factor.name));
         own.map(|factor| GivenValue::from_level(levels.level_of(factor)))
     }
 }

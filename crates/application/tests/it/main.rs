@@ -8,4 +8,5 @@ mod fuzz;
 mod mistakes;
 mod pgbench;
 mod servers;
+mod preparation;
 mod stage;

@@ -1,7 +1,7 @@
 //! Tests of the target: how large its data are, and how little memory it takes.
 
-use bakeoff_engines::DeclaredLevels;
 use bakeoff_engines::Durability;
+use bakeoff_engines::{DeclaredLevels, Preparation};
 use bakeoff_experiment::Declared;
 use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_workloads::{
@@ -74,6 +74,7 @@ fn subject(
         durability: Durability::Strict,
         settings: Vec::new(),
         levels: DeclaredLevels::default(),
+        preparation: Preparation::OncePerSession,
         server: PageServer::None,
         gzip: false,
     };
