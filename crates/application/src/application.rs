@@ -10,14 +10,14 @@ use crate::configuration::Configuration;
 use crate::expression::RowKeys as _;
 use crate::files::{self, ApplicationFiles};
 use crate::generators::{TableRows, group_digits};
+use crate::invariants::{Invariant, compile_invariants};
 use crate::mix::OperationMix;
 use crate::rows::{RowPlan, estimate_bytes};
 use crate::script::ScriptCompiler;
-use crate::script::pieces::{ScriptPiece, split_script};
 use crate::script::steps::{AnswerUse, Operation, Step};
-use crate::sql::{CompiledStatement, SqlSchema, compile_statement};
+use crate::sql::{CompiledStatement, SqlSchema};
 use crate::workload::{MIX, declare_choice, deletes_from};
-use crate::{Mistakes, SourcePlace, audit, pgbench};
+use crate::{Mistakes, audit, pgbench};
 
 /// An application of somebody's own, as a workload.
 pub struct Application {
@@ -30,7 +30,7 @@ pub struct Application {
     pub(crate) statements: Vec<Statement>,
     /// The numbers of the statements that each operation runs.
     pub(crate) runs: Vec<Vec<usize>>,
-    pub(crate) invariants: Vec<(Statement, SourcePlace)>,
+    pub(crate) invariants: Vec<(Statement, Invariant)>,
     /// At least one; the first is the default.
     pub(crate) mixes: Vec<OperationMix>,
     pub(crate) scales: Vec<WorkloadScale>,
@@ -88,7 +88,7 @@ struct CompiledFiles {
     row_plan: RowPlan,
     operations: Vec<Operation>,
     statements: Vec<CompiledStatement>,
-    invariants: Vec<(CompiledStatement, SourcePlace)>,
+    invariants: Vec<(Statement, Invariant)>,
     mixes: Vec<OperationMix>,
 }
 
@@ -100,7 +100,7 @@ impl ApplicationCompiler<'_> {
         let is_sound = self.mistakes.count() == before;
         let row_plan = RowPlan::new(&schema, &configuration, self.mistakes);
         let (operations, statements) = self.compile_operations(&configuration, &schema);
-        let invariants = self.compile_invariants(&schema);
+        let invariants = self.compile_invariants(&configuration, &schema);
         let mixes = self.compile_mixes(&configuration, &operations);
         if !is_sound {
             // A table that could not be read would be missed wherever it is used.
@@ -122,9 +122,7 @@ impl ApplicationCompiler<'_> {
         configuration: &Configuration,
         schema: &SqlSchema,
     ) -> (Vec<Operation>, Vec<CompiledStatement>) {
-        let factors = configuration.factors.iter().map(|factor| factor.name.text.clone());
-        let tables = schema.schema.tables.iter().map(|table| table.name.clone());
-        let given: Vec<String> = factors.chain(tables).collect();
+        let given = list_given(configuration, schema);
         let mut compiler = ScriptCompiler {
             schema,
             given: &given,
@@ -173,35 +171,15 @@ impl ApplicationCompiler<'_> {
         schema
     }
 
-    fn compile_invariants(&mut self, schema: &SqlSchema) -> Vec<(CompiledStatement, SourcePlace)> {
+    fn compile_invariants(
+        &mut self,
+        configuration: &Configuration,
+        schema: &SqlSchema,
+    ) -> Vec<(Statement, Invariant)> {
         let Some(text) = self.files.texts.get(files::INVARIANTS) else { return Vec::new() };
         let place = self.files.place_of(files::INVARIANTS);
-        let mut compiled = Vec::new();
-        for piece in split_script(text, &place, self.mistakes) {
-            match piece {
-                ScriptPiece::Command { place, .. } => {
-                    self.mistakes.add(place, "an invariant is a query alone: leave it out");
-                }
-                ScriptPiece::Statement { text, place, .. } => {
-                    let statement = compile_statement(text, &place, schema, self.mistakes);
-                    let Some(mut statement) = statement else { continue };
-                    // Its first word's: comments stand before it.
-                    let place = statement.place.clone();
-                    if statement.writes {
-                        self.mistakes
-                            .add(place.clone(), "an invariant is a query: it writes nothing");
-                    } else if !statement.has_own_values() {
-                        self.mistakes.add(place.clone(), "an invariant has no parameters");
-                    } else if !statement.list_sources().is_empty() {
-                        // Its values stand in its text.
-                        statement.fitted = None;
-                        statement.why_not = Some("an invariant with values".into());
-                    }
-                    compiled.push((statement, place));
-                }
-            }
-        }
-        compiled
+        let given = list_given(configuration, schema);
+        compile_invariants(text, &place, schema, &given, self.mistakes)
     }
 
     fn compile_mixes(
@@ -238,11 +216,7 @@ impl CompiledFiles {
             factors: self.declare_factors(),
             deleted_tables: deleted.collect(),
             writes: self.statements.iter().any(|statement| statement.writes),
-            invariants: self
-                .invariants
-                .iter()
-                .map(|(statement, place)| (statement.to_statement(), place.clone()))
-                .collect(),
+            invariants: self.invariants,
             operations: Arc::new(self.operations),
             schema: self.schema,
             row_plan: self.row_plan,
@@ -284,6 +258,12 @@ impl CompiledFiles {
         });
         scales.collect()
     }
+}
+
+/// Names of factors, then of tables, which stand for their numbers of rows.
+fn list_given(configuration: &Configuration, schema: &SqlSchema) -> Vec<String> {
+    let factors = configuration.factors.iter().map(|factor| factor.name.text.clone());
+    factors.chain(schema.schema.tables.iter().map(|table| table.name.clone())).collect()
 }
 
 fn list_statements(operation: &Operation) -> Vec<usize> {

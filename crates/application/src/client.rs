@@ -327,8 +327,8 @@ impl<'a> ApplicationClient<'a> {
         if let Some(open) = open.take() {
             tally.rows += open.rows;
             tally.bytes += open.bytes;
+            tally.transactions += u64::from(open.writes);
         }
-        tally.transactions += 1;
         Ok(())
     }
 
@@ -356,7 +356,7 @@ impl<'a> ApplicationClient<'a> {
             None => {
                 tally.rows += rows;
                 tally.bytes += self.rows.bytes();
-                tally.transactions += 1;
+                tally.transactions += u64::from(run.writes);
             }
         }
         self.state.slots.set(ROW_COUNT, Datum::Int(rows.cast_signed()));
@@ -411,7 +411,7 @@ impl<'a> ApplicationClient<'a> {
             return session.commit();
         };
         let row = [self.client.cast_signed().into(), claimant.next_sequence().into()];
-        session.run(self.application.audit.insert, &row, &mut Rows::new())?;
+        session.run(self.application.audit_statements().insert, &row, &mut Rows::new())?;
         claimant.note_sent();
         session.commit()?;
         claimant.note_acknowledged();

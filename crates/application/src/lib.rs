@@ -18,6 +18,7 @@ mod expression;
 mod files;
 mod generators;
 mod given;
+mod invariants;
 mod mistakes;
 mod mix;
 mod pgbench;

@@ -3,30 +3,22 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use bakeoff_engines::{Action, Database, Error, Result, Rows, Schema, Session, Statement};
+use bakeoff_engines::{Action, Database, Error, Result, Rows, Schema, Session, Statement, Value};
 use bakeoff_workloads::{
     AuditFindings, Audited, Claims, PreparedWorkload, RowsError, Take, TextSource, WorkloadClient,
 };
 
-use crate::SourcePlace;
 use crate::audit::{AuditStatements, DatabaseAudit};
 use crate::claims::{TransactionClaims, read_claims, saw_violation};
 use crate::client::ApplicationClient;
 use crate::generators::TableRows;
 use crate::given::GivenValue;
+use crate::invariants::Invariant;
 use crate::mix::OperationMix;
 use crate::script::steps::Operation;
 
 /// Rows of a failing invariant that are told.
 const TOLD: usize = 5;
-
-/// A query that must answer 0, or nothing.
-#[derive(Clone, Debug)]
-pub struct Invariant {
-    /// Its number among the prepared statements.
-    pub statement: usize,
-    pub place: SourcePlace,
-}
 
 pub struct PreparedApplication {
     pub schema: Schema,
@@ -41,8 +33,10 @@ pub struct PreparedApplication {
     pub given: Vec<GivenValue>,
     pub rows: TableRows,
     pub text: Arc<TextSource>,
+    /// Those of the last statements.
     pub invariants: Vec<Invariant>,
-    pub audit: AuditStatements,
+    /// If it writes. The last table is the audit's then.
+    pub audit: Option<AuditStatements>,
     /// Tables that no operation deletes from.
     pub kept_tables: BTreeSet<usize>,
 }
@@ -66,9 +60,9 @@ impl PreparedWorkload for PreparedApplication {
     }
 
     fn rows(&self, table: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {
-        match table + 1 < self.schema.tables.len() {
-            true => self.rows.for_each_row(table, row),
-            false => Ok(()),
+        match self.audit.is_some() && table + 1 == self.schema.tables.len() {
+            true => Ok(()),
+            false => self.rows.for_each_row(table, row),
         }
     }
 
@@ -84,35 +78,40 @@ impl PreparedWorkload for PreparedApplication {
     fn find_violations(&self, database: &dyn Database) -> Result<Vec<String>> {
         let mut session = database.session()?;
         let mut violations = Vec::new();
-        for invariant in &self.invariants {
-            violations.extend(self.check_invariant(invariant, &mut *session)?);
+        for number in 0..self.invariants.len() {
+            violations.extend(self.check_invariant(number, &mut *session)?);
         }
         Ok(violations)
     }
 
     fn as_audited(&self) -> Option<&dyn Audited> {
-        Some(self)
+        self.audit.as_ref().map(|_| self as &dyn Audited)
     }
 }
 
 impl PreparedApplication {
+    /// Panics if it writes nothing: then nobody audits it.
+    pub fn audit_statements(&self) -> &AuditStatements {
+        self.audit.as_ref().expect("an application that writes")
+    }
+
     /// Whether an invariant fails now.
     pub fn is_violated(&self, session: &mut dyn Session) -> Result<bool> {
-        for invariant in &self.invariants {
-            if self.check_invariant(invariant, session)?.is_some() {
+        for number in 0..self.invariants.len() {
+            if self.check_invariant(number, session)?.is_some() {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    fn check_invariant(
-        &self,
-        invariant: &Invariant,
-        session: &mut dyn Session,
-    ) -> Result<Option<String>> {
+    fn check_invariant(&self, number: usize, session: &mut dyn Session) -> Result<Option<String>> {
+        let Invariant { place, parameters } = &self.invariants[number];
+        let values = parameters.iter().map(|given| self.given[*given].as_datum().into());
+        let values: Vec<Value<'_>> = values.collect();
+        let statement = self.statements.len() - self.invariants.len() + number;
         let mut rows = Rows::new();
-        match session.run(invariant.statement, &[], &mut rows) {
+        match session.run(statement, &values, &mut rows) {
             Ok(_) => {}
             // An engine without SQL has none of them.
             Err(Error::Usage(_)) if self.needs_sql() => return Ok(None),
@@ -129,12 +128,12 @@ impl PreparedApplication {
         });
         let told: Vec<String> = told.collect();
         let more = if rows.len() > TOLD { ", …" } else { "" };
-        Ok(Some(format!("{}: answers {}{more}", invariant.place, told.join(", "))))
+        Ok(Some(format!("{place}: answers {}{more}", told.join(", "))))
     }
 
     fn needs_sql(&self) -> bool {
-        let mut asked = self.invariants.iter().map(|it| &self.statements[it.statement].action);
-        asked.any(|action| matches!(action, Action::Sql(_)))
+        let asked = &self.statements[self.statements.len() - self.invariants.len()..];
+        asked.iter().any(|statement| matches!(statement.action, Action::Sql(_)))
     }
 }
 
@@ -161,7 +160,7 @@ impl Audited for PreparedApplication {
     ) -> Result<AuditFindings> {
         let claims: Vec<_> = bytes.iter().map(|bytes| read_claims(bytes, off_at_ns)).collect();
         let audit = DatabaseAudit {
-            statements: &self.audit,
+            statements: self.audit_statements(),
             schema: &self.schema,
             kept_tables: &self.kept_tables,
             claims: &claims,

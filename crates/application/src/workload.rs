@@ -14,7 +14,7 @@ use crate::audit::{self, AuditStatements};
 use crate::expression::RowKeys as _;
 use crate::given::GivenValue;
 use crate::mix::OperationMix;
-use crate::prepared::{Invariant, PreparedApplication};
+use crate::prepared::PreparedApplication;
 
 /// The factor of an application with several mixes.
 pub const MIX: &str = "mix";
@@ -133,15 +133,14 @@ impl Application {
         let scale = self.scale_value(parameters.scale);
         let rows = self.rows_at(scale, parameters.seed, &parameters.text);
         let mut schema = self.schema.schema.clone();
-        audit::add_table(&mut schema);
         let (numbers, mut statements) = self.statements_of(|operation| mix.has(operation));
-        let audit = AuditStatements::declare(&schema, &mut statements);
-        // Last, since an engine may be without them.
-        let invariants = self.invariants.iter().map(|(statement, place)| {
-            statements.push(statement.clone());
-            Invariant { statement: statements.len() - 1, place: place.clone() }
+        // Who writes nothing loses nothing.
+        let audit = self.writes.then(|| {
+            audit::add_table(&mut schema);
+            AuditStatements::declare(&schema, &mut statements)
         });
-        let invariants = invariants.collect();
+        // Last, since an engine may be without them.
+        statements.extend(self.invariants.iter().map(|(statement, _)| statement.clone()));
         let tables = 0..self.schema.schema.tables.len();
         let given = self.given_levels(&parameters.levels);
         let counts = tables.clone().map(|table| GivenValue::Int(rows.count_rows(table)));
@@ -157,7 +156,7 @@ impl Application {
             mix,
             scale,
             rows,
-            invariants,
+            invariants: self.invariants.iter().map(|(_, invariant)| invariant.clone()).collect(),
             audit,
         }
     }

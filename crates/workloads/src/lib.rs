@@ -358,7 +358,7 @@ pub trait WorkloadClient {
 /// The work of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OperationTally {
-    /// Committed transactions.
+    /// Committed transactions that write.
     pub transactions: u64,
     /// Transactions that were run again after a conflict.
     pub retries: u64,

@@ -185,7 +185,8 @@ fn an_invariant_that_fails_is_told_with_its_first_rows() {
                 "invariants.sql",
                 "SELECT COUNT(*) FROM items WHERE n > 2;\n\
              SELECT id, name FROM items WHERE n < 0 ORDER BY id;\n\
-             -- Nothing is no 0.\nSELECT SUM(a) FROM log;\nSELECT SUM(n) - 9 FROM items;",
+             -- Nothing is no 0.\nSELECT SUM(a) FROM log;\nSELECT SUM(n) - 9 FROM items;\n\
+             SELECT COUNT(*) - :items FROM items;",
             ),
         ],
     );

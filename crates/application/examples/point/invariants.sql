@@ -1,0 +1,2 @@
+-- No client changes the number of rows.
+SELECT COUNT(*) - :points FROM points;
