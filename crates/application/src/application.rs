@@ -10,7 +10,6 @@ use crate::configuration::Configuration;
 use crate::expression::RowKeys as _;
 use crate::files::{self, ApplicationFiles};
 use crate::generators::{TableRows, group_digits};
-use crate::invariants::{Invariant, compile_invariants};
 use crate::mix::OperationMix;
 use crate::rows::{RowPlan, estimate_bytes};
 use crate::script::ScriptCompiler;
@@ -30,7 +29,7 @@ pub struct Application {
     pub(crate) statements: Vec<Statement>,
     /// The numbers of the statements that each operation runs.
     pub(crate) runs: Vec<Vec<usize>>,
-    pub(crate) invariants: Vec<(Statement, Invariant)>,
+    pub(crate) invariants: Option<Arc<Operation>>,
     /// At least one; the first is the default.
     pub(crate) mixes: Vec<OperationMix>,
     pub(crate) scales: Vec<WorkloadScale>,
@@ -88,7 +87,7 @@ struct CompiledFiles {
     row_plan: RowPlan,
     operations: Vec<Operation>,
     statements: Vec<CompiledStatement>,
-    invariants: Vec<(Statement, Invariant)>,
+    invariants: Option<Operation>,
     mixes: Vec<OperationMix>,
 }
 
@@ -99,8 +98,7 @@ impl ApplicationCompiler<'_> {
         let schema = self.read_schema();
         let is_sound = self.mistakes.count() == before;
         let row_plan = RowPlan::new(&schema, &configuration, self.mistakes);
-        let (operations, statements) = self.compile_operations(&configuration, &schema);
-        let invariants = self.compile_invariants(&configuration, &schema);
+        let (operations, invariants, statements) = self.compile_operations(&configuration, &schema);
         let mixes = self.compile_mixes(&configuration, &operations);
         if !is_sound {
             // A table that could not be read would be missed wherever it is used.
@@ -121,8 +119,10 @@ impl ApplicationCompiler<'_> {
         &mut self,
         configuration: &Configuration,
         schema: &SqlSchema,
-    ) -> (Vec<Operation>, Vec<CompiledStatement>) {
-        let given = list_given(configuration, schema);
+    ) -> (Vec<Operation>, Option<Operation>, Vec<CompiledStatement>) {
+        let factors = configuration.factors.iter().map(|factor| factor.name.text.clone());
+        let tables = schema.schema.tables.iter().map(|table| table.name.clone());
+        let given: Vec<String> = factors.chain(tables).collect();
         let mut compiler = ScriptCompiler {
             schema,
             given: &given,
@@ -146,7 +146,11 @@ impl ApplicationCompiler<'_> {
                 }
             }
         }
-        (operations, compiler.statements)
+        let invariants =
+            self.files.texts.get(files::INVARIANTS).map(|text| {
+                compiler.compile_invariants(text, &self.files.place_of(files::INVARIANTS))
+            });
+        (operations, invariants, compiler.statements)
     }
 
     fn read_configuration(&mut self) -> Configuration {
@@ -169,17 +173,6 @@ impl ApplicationCompiler<'_> {
             self.mistakes.add(schema.tables[taken].place.clone(), what);
         }
         schema
-    }
-
-    fn compile_invariants(
-        &mut self,
-        configuration: &Configuration,
-        schema: &SqlSchema,
-    ) -> Vec<(Statement, Invariant)> {
-        let Some(text) = self.files.texts.get(files::INVARIANTS) else { return Vec::new() };
-        let place = self.files.place_of(files::INVARIANTS);
-        let given = list_given(configuration, schema);
-        compile_invariants(text, &place, schema, &given, self.mistakes)
     }
 
     fn compile_mixes(
@@ -216,7 +209,7 @@ impl CompiledFiles {
             factors: self.declare_factors(),
             deleted_tables: deleted.collect(),
             writes: self.statements.iter().any(|statement| statement.writes),
-            invariants: self.invariants,
+            invariants: self.invariants.map(Arc::new),
             operations: Arc::new(self.operations),
             schema: self.schema,
             row_plan: self.row_plan,
@@ -260,13 +253,8 @@ impl CompiledFiles {
     }
 }
 
-/// Names of factors, then of tables, which stand for their numbers of rows.
-fn list_given(configuration: &Configuration, schema: &SqlSchema) -> Vec<String> {
-    let factors = configuration.factors.iter().map(|factor| factor.name.text.clone());
-    factors.chain(schema.schema.tables.iter().map(|table| table.name.clone())).collect()
-}
-
-fn list_statements(operation: &Operation) -> Vec<usize> {
+/// The numbers of the statements that it runs.
+pub fn list_statements(operation: &Operation) -> Vec<usize> {
     let run = |step: &Step| if let Step::Run(run) = step { Some(run.statement) } else { None };
     operation.steps.iter().filter_map(|placed| run(&placed.step)).collect()
 }

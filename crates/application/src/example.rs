@@ -45,7 +45,7 @@ pub const EXAMPLES: [ExampleFolder; 3] = [
     },
     ExampleFolder {
         name: "point",
-        summary: "one read by key, the workload point",
+        summary: "one read by key: the workload point",
         files: files!("point": "schema.sql" "read.sql" "invariants.sql" "workload.toml"),
     },
     ExampleFolder {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use bakeoff_engines::{Action, Database, Error, Result, Rows, Schema, Session, Statement, Value};
+use bakeoff_engines::{Action, Database, Result, Schema, Statement};
 use bakeoff_workloads::{
     AuditFindings, Audited, Claims, PreparedWorkload, RowsError, Take, TextSource, WorkloadClient,
 };
@@ -13,12 +13,8 @@ use crate::claims::{TransactionClaims, read_claims, saw_violation};
 use crate::client::ApplicationClient;
 use crate::generators::TableRows;
 use crate::given::GivenValue;
-use crate::invariants::Invariant;
 use crate::mix::OperationMix;
 use crate::script::steps::Operation;
-
-/// Rows of a failing invariant that are told.
-const TOLD: usize = 5;
 
 pub struct PreparedApplication {
     pub schema: Schema,
@@ -33,8 +29,9 @@ pub struct PreparedApplication {
     pub given: Vec<GivenValue>,
     pub rows: TableRows,
     pub text: Arc<TextSource>,
-    /// Those of the last statements.
-    pub invariants: Vec<Invariant>,
+    pub invariants: Option<Arc<Operation>>,
+    /// The first of the invariants' statements, which are the last.
+    pub first_optional: usize,
     /// If it writes. The last table is the audit's then.
     pub audit: Option<AuditStatements>,
     /// Tables that no operation deletes from.
@@ -52,7 +49,7 @@ impl PreparedWorkload for PreparedApplication {
 
     /// The invariants: they may need SQL.
     fn count_optional(&self) -> usize {
-        self.invariants.len()
+        self.statements.len() - self.first_optional
     }
 
     fn has_operation(&self, operation: usize) -> bool {
@@ -76,12 +73,8 @@ impl PreparedWorkload for PreparedApplication {
     }
 
     fn find_violations(&self, database: &dyn Database) -> Result<Vec<String>> {
-        let mut session = database.session()?;
-        let mut violations = Vec::new();
-        for number in 0..self.invariants.len() {
-            violations.extend(self.check_invariant(number, &mut *session)?);
-        }
-        Ok(violations)
+        let mut client = ApplicationClient::new(self, 0, 1, self.seed);
+        client.find_violations(&mut *database.session()?)
     }
 
     fn as_audited(&self) -> Option<&dyn Audited> {
@@ -95,45 +88,10 @@ impl PreparedApplication {
         self.audit.as_ref().expect("an application that writes")
     }
 
-    /// Whether an invariant fails now.
-    pub fn is_violated(&self, session: &mut dyn Session) -> Result<bool> {
-        for number in 0..self.invariants.len() {
-            if self.check_invariant(number, session)?.is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    fn check_invariant(&self, number: usize, session: &mut dyn Session) -> Result<Option<String>> {
-        let Invariant { place, parameters } = &self.invariants[number];
-        let values = parameters.iter().map(|given| self.given[*given].as_datum().into());
-        let values: Vec<Value<'_>> = values.collect();
-        let statement = self.statements.len() - self.invariants.len() + number;
-        let mut rows = Rows::new();
-        match session.run(statement, &values, &mut rows) {
-            Ok(_) => {}
-            // An engine without SQL has none of them.
-            Err(Error::Usage(_)) if self.needs_sql() => return Ok(None),
-            Err(error) => return Err(error),
-        }
-        let is_zero = rows.len() == 1 && rows.width() == 1 && rows.get_int(0, 0) == Some(0);
-        if rows.is_empty() || is_zero {
-            return Ok(None);
-        }
-        let told = (0..rows.len().min(TOLD)).map(|row| {
-            let cells: Vec<String> =
-                rows.row(row).map(|cell| crate::Datum::from(cell).to_string()).collect();
-            format!("({})", cells.join(", "))
-        });
-        let told: Vec<String> = told.collect();
-        let more = if rows.len() > TOLD { ", …" } else { "" };
-        Ok(Some(format!("{place}: answers {}{more}", told.join(", "))))
-    }
-
-    fn needs_sql(&self) -> bool {
-        let asked = &self.statements[self.statements.len() - self.invariants.len()..];
-        asked.iter().any(|statement| matches!(statement.action, Action::Sql(_)))
+    /// Whether an engine may be without the invariants.
+    pub fn needs_sql(&self) -> bool {
+        let optional = &self.statements[self.first_optional..];
+        optional.iter().any(|statement| matches!(statement.action, Action::Sql(_)))
     }
 }
 

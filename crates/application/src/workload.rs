@@ -9,7 +9,7 @@ use bakeoff_workloads::{
     WorkloadParameters, WorkloadScale,
 };
 
-use crate::application::Application;
+use crate::application::{Application, list_statements};
 use crate::audit::{self, AuditStatements};
 use crate::expression::RowKeys as _;
 use crate::given::GivenValue;
@@ -133,14 +133,18 @@ impl Application {
         let scale = self.scale_value(parameters.scale);
         let rows = self.rows_at(scale, parameters.seed, &parameters.text);
         let mut schema = self.schema.schema.clone();
-        let (numbers, mut statements) = self.statements_of(|operation| mix.has(operation));
+        let (mut numbers, mut statements) = self.statements_of(|operation| mix.has(operation));
         // Who writes nothing loses nothing.
         let audit = self.writes.then(|| {
             audit::add_table(&mut schema);
             AuditStatements::declare(&schema, &mut statements)
         });
         // Last, since an engine may be without them.
-        statements.extend(self.invariants.iter().map(|(statement, _)| statement.clone()));
+        let first_optional = statements.len();
+        for number in self.invariants.iter().flat_map(|it| list_statements(it)) {
+            numbers[number] = statements.len();
+            statements.push(self.statements[number].clone());
+        }
         let tables = 0..self.schema.schema.tables.len();
         let given = self.given_levels(&parameters.levels);
         let counts = tables.clone().map(|table| GivenValue::Int(rows.count_rows(table)));
@@ -156,7 +160,8 @@ impl Application {
             mix,
             scale,
             rows,
-            invariants: self.invariants.iter().map(|(_, invariant)| invariant.clone()).collect(),
+            invariants: self.invariants.clone(),
+            first_optional,
             audit,
         }
     }

@@ -21,7 +21,6 @@ mod fnv;
 mod keys;
 pub mod ledger;
 mod oltp;
-mod point;
 mod redmine;
 mod rows_file;
 pub mod rtt;
@@ -433,17 +432,11 @@ pub fn wait_before_retry(tries: u32) {
     }
 }
 
-/// All workloads, in the order of lists.
-pub static WORKLOADS: &[&dyn Workload] = &[
-    &redmine::Redmine,
-    &oltp::Oltp,
-    &text_oltp::TextOltp,
-    &vote::Vote,
-    &ledger::Ledger,
-    &point::PointWorkload,
-];
+/// All workloads that are written in Rust, in the order of lists.
+pub static WORKLOADS: &[&dyn Workload] =
+    &[&redmine::Redmine, &oltp::Oltp, &text_oltp::TextOltp, &vote::Vote, &ledger::Ledger];
 
-/// The workload of that name.
+/// The one of [`WORKLOADS`] of that name.
 pub fn find_workload(name: &str) -> Option<&'static dyn Workload> {
     WORKLOADS.iter().copied().find(|workload| workload.name() == name)
 }

@@ -3,7 +3,7 @@
 
 mod answers;
 mod audit;
-mod beside_built_in;
+mod built_in;
 mod draws;
 mod fuzz;
 mod mistakes;

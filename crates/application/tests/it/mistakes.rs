@@ -98,7 +98,7 @@ fn all_mistakes_of_a_folder_are_one_answer() {
         (
             "invariants.sql".into(),
             "SELECT COUNT(*) FROM ordes;\nDELETE FROM orders;\n\
-             SELECT COUNT(*) - :orders - :nobody FROM orders;"
+             SELECT COUNT(*) - :orders - :nobody FROM orders;\n\\sleep 1 s\n"
                 .into(),
         ),
     ];
@@ -114,8 +114,9 @@ fn all_mistakes_of_a_folder_are_one_answer() {
         expected.push((format!("shop/b{number:02}.sql:2:{column}: "), *said));
     }
     expected.push(("shop/invariants.sql:1:22: schema.sql has no table ordes".into(), ""));
-    expected.push(("shop/invariants.sql:2:1: an invariant is a query".into(), ""));
-    expected.push(("shop/invariants.sql:3:29: an invariant has no parameters but".into(), ""));
+    expected.push(("shop/invariants.sql:2:1: an invariant is a query: it writes".into(), ""));
+    expected.push(("shop/invariants.sql:4:8: an invariant has queries, ".into(), ""));
+    expected.push(("shop/invariants.sql:3:29: `:nobody` is never set".into(), ""));
     let line =
         |words: &str| 1 + configuration.lines().position(|it| it.starts_with(words)).unwrap();
     for (words, column, said) in [
