@@ -80,10 +80,15 @@ pub fn differ_and_break() {
 /// What nobody has written to is checked once an image, not once a cell.
 pub fn only_read() {
     let place = place();
-    let done =
-        run_toml(place.path(), &toml("lmdb@again", "clients = [1, 2]\nrepetitions = 2"), &[]);
+    std::fs::write(place.path().join("book.txt"), "a tale of words ".repeat(10_000)).unwrap();
+    let toml = toml("lmdb@again", "clients = [1, 2]\nrepetitions = 2");
+    let done = run_toml(place.path(), &toml, &["--text", "book.txt"]);
     assert!(done.status.success(), "{}", said(&done));
-    assert_eq!(checked(&document(place.path())).len(), 2, "of lmdb and of sqlite");
+    let document = document(place.path());
+    assert_eq!(checked(&document).len(), 2, "of lmdb and of sqlite");
+    let text = document["run"]["text"].as_str().unwrap();
+    assert!(text.contains("generators (seed 1), their words from "), "{text}");
+    assert!(text.contains("book.txt (159999 bytes, fingerprint "), "{text}");
 }
 
 /// The trials after which somebody looked, by their engines, with what was found.
