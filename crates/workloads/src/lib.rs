@@ -22,7 +22,6 @@ mod fnv;
 mod keys;
 pub mod ledger;
 mod oltp;
-mod point;
 mod preparation;
 mod redmine;
 mod rows_file;
@@ -367,7 +366,7 @@ pub trait WorkloadClient {
 /// The work of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OperationTally {
-    /// Committed transactions.
+    /// Committed transactions that write.
     pub transactions: u64,
     /// Transactions that were run again after a conflict.
     pub retries: u64,
@@ -467,17 +466,11 @@ pub fn wait_before_retry(tries: u32) {
     }
 }
 
-/// All workloads, in the order of lists.
-pub static WORKLOADS: &[&dyn Workload] = &[
-    &redmine::Redmine,
-    &oltp::Oltp,
-    &text_oltp::TextOltp,
-    &vote::Vote,
-    &ledger::Ledger,
-    &point::PointWorkload,
-];
+/// All workloads that are written in Rust, in the order of lists.
+pub static WORKLOADS: &[&dyn Workload] =
+    &[&redmine::Redmine, &oltp::Oltp, &text_oltp::TextOltp, &vote::Vote, &ledger::Ledger];
 
-/// The workload of that name.
+/// The one of [`WORKLOADS`] of that name.
 pub fn find_workload(name: &str) -> Option<&'static dyn Workload> {
     WORKLOADS.iter().copied().find(|workload| workload.name() == name)
 }

@@ -3,6 +3,7 @@
 
 mod answers;
 mod audit;
+mod built_in;
 mod draws;
 mod fuzz;
 mod mistakes;

@@ -29,9 +29,7 @@ pub fn to_files(name: &str, texts: &[(&str, &str)]) -> ApplicationFiles {
 
 /// The example that `bakeoff new` writes.
 pub fn example() -> ApplicationFiles {
-    let texts: Vec<_> =
-        EXAMPLES[0].files.iter().copied().filter(|(name, _)| *name != "README.md").collect();
-    to_files("shop", &texts)
+    EXAMPLES[0].to_files()
 }
 
 pub fn compile(files: ApplicationFiles) -> Application {

@@ -81,7 +81,7 @@ fn subject(
     change(&mut resolved);
     let engines = ["postgres", "sqlite"].map(|name| bakeoff_engines::find_level(name).unwrap());
     let workloads =
-        ["point", "text-oltp"].map(|name| bakeoff_workloads::find_workload(name).unwrap());
+        ["point", "text-oltp"].map(|name| bakeoff_application::find_built_in(name).unwrap());
     let workloads: Vec<&'static dyn Workload> = workloads.into_iter().chain([&Wide as _]).collect();
     let tables = TablesTarget::new(engines.to_vec(), workloads);
     tables.read_subject(&serde_json::to_value(&resolved).unwrap()).unwrap()
