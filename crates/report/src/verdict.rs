@@ -48,7 +48,7 @@ fn find_case<'a>(
 }
 
 /// The number of comparisons holds back a verdict that the interval alone would give.
-pub const HELD_BACK: &str = " †";
+pub const HELD_BACK: &str = " (clear alone)";
 
 pub fn mark_verdict(verdict: Verdict) -> String {
     format!("{}{HELD_BACK}", verdict.word())
@@ -57,9 +57,8 @@ pub fn mark_verdict(verdict: Verdict) -> String {
 pub fn explain_mark(over: Option<u32>) -> String {
     let among = over.map_or("many".to_owned(), |over| words::format_count(over.into()));
     format!(
-        "{} the interval alone would say faster or slower; among {among} comparisons that happens by \
-         chance, so the verdict stays undecided (Holm’s method): more repetitions may decide it",
-        HELD_BACK.trim()
+        "Clear alone: the interval by itself would say faster or slower. Among {among} comparisons \
+         that happens by chance, so the verdict stays undecided. More repetitions may decide it"
     )
 }
 
