@@ -280,6 +280,15 @@ impl Comparison {
         !believed && Contrast::from_comparison(self).is_some_and(Contrast::is_held_back)
     }
 
+    /// Whether its interval knows more of the run's noise than its own pairs tell.
+    pub fn borrows_variance(&self) -> bool {
+        self.freedom.is_some_and(|freedom| freedom > f64::from(self.blocks) - 1.0)
+    }
+
+    pub fn is_judged_by_false_discovery_rate(&self) -> bool {
+        self.adjusted_by == Some(Adjustment::FalseDiscovery)
+    }
+
     /// For a level against its alias: the half-width of the interval, or the distance of the ratio
     /// from 1 where that is more, as a share.
     pub fn distance_from_itself(&self) -> Option<f64> {

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use bakeoff_results::{Canary, Levels, Machine, Merged, Run, RunMember, RunState, TrialSummary};
-use bakeoff_stats::heterogeneity::{self, GroupSummary, Heterogeneity};
 use bakeoff_stats::family::Adjustment;
+use bakeoff_stats::heterogeneity::{self, GroupSummary, Heterogeneity};
 use bakeoff_stats::{CONFIDENCE, MARGIN};
 
 use crate::compare;
@@ -271,7 +271,7 @@ fn summarize_interval(it: &Comparison, ratio: f64) -> Option<GroupSummary> {
     match (it.low, it.high) {
         (Some(low), Some(high)) => {
             let half = (high / low).ln() / 2.0;
-            GroupSummary::of_interval(mean, half, it.blocks as usize, CONFIDENCE)
+            GroupSummary::of_interval(mean, half, it.freedom?, it.blocks as usize)
         }
         _ if it.blocks < 2 => Some(GroupSummary { mean, deviation: 0.0, values: 1 }),
         _ => None,

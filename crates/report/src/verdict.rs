@@ -17,6 +17,8 @@ pub struct OperationCase<'a> {
     pub outcome: LeaderOutcome,
     /// Levels that are shown to be slower than the leader.
     pub behind: Vec<&'a str>,
+    /// How far the others may be from the leader at most, as a share, by their whole intervals.
+    pub apart: Option<f64>,
 }
 
 /// The cases with at least two contenders that kept their promise.
@@ -44,7 +46,18 @@ fn find_case<'a>(
         contrast,
         outcome: leader.outcome,
         behind: leader.list_slower().collect(),
+        apart: find_furthest(&leader),
     })
+}
+
+/// `None` where an interval has an open end.
+fn find_furthest(leader: &Leader<'_>) -> Option<f64> {
+    let close = leader.rivals.iter().filter(|(_, it)| it.verdict != Verdict::Slower);
+    let far = |(_, it): &(&str, Contrast)| {
+        let (low, high) = (it.ends.0?, it.ends.1?);
+        Some(low.ln().abs().max(high.ln().abs()).exp_m1())
+    };
+    close.map(far).try_fold(0.0, |most: f64, far| Some(most.max(far?)))
 }
 
 /// The number of comparisons holds back a verdict that the interval alone would give.

@@ -32,7 +32,8 @@ impl PlannedFamily {
     pub fn find_detectable_ratio(&self) -> Option<f64> {
         let kept = self.blocks.checked_sub(2 * count_trimmed(self.blocks))?;
         let own = kept.checked_sub(1).filter(|own| *own > 0)? as f64;
-        let borrowed = if self.comparisons >= LEAST_COMPARISONS { MOST_BORROWED * own } else { 0.0 };
+        let borrowed =
+            if self.comparisons >= LEAST_COMPARISONS { MOST_BORROWED * own } else { 0.0 };
         let student = StudentsT::new(0.0, 1.0, own + borrowed).ok()?;
         let error = self.noise * 2.0_f64.sqrt() / (self.blocks as f64).sqrt();
         let wrong = 1.0 - CONFIDENCE;
@@ -54,12 +55,8 @@ mod tests {
     /// Alone and in three blocks: ln 1.05 + 4.3027 e + 1.0607 e with e = 0.05 √2 / √3.
     #[test]
     fn a_ratio_worked_by_hand() {
-        let alone = PlannedFamily {
-            noise: 0.05,
-            blocks: 3,
-            comparisons: 1,
-            adjustment: Adjustment::Holm,
-        };
+        let alone =
+            PlannedFamily { noise: 0.05, blocks: 3, comparisons: 1, adjustment: Adjustment::Holm };
         let error = 0.05 * (2.0f64 / 3.0).sqrt();
         let expected = 1.05 * ((4.3027 + 1.0607) * error).exp();
         assert!((alone.find_detectable_ratio().unwrap() - expected).abs() < 1e-4);

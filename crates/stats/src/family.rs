@@ -95,14 +95,20 @@ mod tests {
     /// 0.04 is carried over from 0.03: one may not be believed where a smaller p is not.
     #[test]
     fn each_p_is_adjusted_by_how_many_are_left() {
-        close(&Holm.adjust_p_values(&[0.01, 0.04, 0.03, 0.005].map(Some)), &[0.03, 0.06, 0.06, 0.02]);
+        close(
+            &Holm.adjust_p_values(&[0.01, 0.04, 0.03, 0.005].map(Some)),
+            &[0.03, 0.06, 0.06, 0.02],
+        );
         // Neither Bonferroni nor nothing.
         close(&Holm.adjust_p_values(&[0.02].map(Some)), &[0.02]);
         close(&Holm.adjust_p_values(&[0.02, 0.02, 0.02].map(Some)), &[0.06, 0.06, 0.06]);
         close(&Holm.adjust_p_values(&[0.9, 0.8].map(Some)), &[1.0, 1.0]);
         close(&Holm.adjust_p_values(&[0.001, 0.049].map(Some)), &[0.002, 0.049]);
         // What was not tested does not count.
-        assert_eq!(Holm.adjust_p_values(&[None, Some(0.04), Some(f64::NAN)]), [None, Some(0.04), None]);
+        assert_eq!(
+            Holm.adjust_p_values(&[None, Some(0.04), Some(f64::NAN)]),
+            [None, Some(0.04), None]
+        );
         assert!(Holm.adjust_p_values(&[]).is_empty());
     }
 

@@ -42,7 +42,8 @@ impl VariancePrior {
     /// By the moments of the variances' logarithms. `None` for fewer than [`LEAST_COMPARISONS`]
     /// variances, or where none is above zero.
     pub fn from_variances(own: &[Variance]) -> Option<Self> {
-        let is_known = |it: &&Variance| it.freedom >= 1.0 && it.value >= 0.0 && it.value.is_finite();
+        let is_known =
+            |it: &&Variance| it.freedom >= 1.0 && it.value >= 0.0 && it.value.is_finite();
         let own: Vec<Variance> = own.iter().filter(is_known).copied().collect();
         let values: Vec<f64> = own.iter().map(|it| it.value).collect();
         let least = LEAST_SHARE * crate::quantile::median(&values)?;
@@ -120,7 +121,9 @@ mod tests {
     #[test]
     fn trigamma_has_its_known_values() {
         let square = std::f64::consts::PI.powi(2);
-        for (x, expected) in [(1.0, square / 6.0), (0.5, square / 2.0), (10.0, 0.105_166_335_681_685_8)] {
+        for (x, expected) in
+            [(1.0, square / 6.0), (0.5, square / 2.0), (10.0, 0.105_166_335_681_685_8)]
+        {
             close(trigamma(x), expected, 1e-9);
             close(invert_trigamma(expected), x, 1e-8);
         }
@@ -148,7 +151,8 @@ mod tests {
         assert_eq!(VariancePrior::from_variances(&variances(&[1.0, 2.0, 3.0], 2.0)), None);
         assert_eq!(VariancePrior::from_variances(&[]), None);
         // One without spread among others is taken for nearly none, and borrows.
-        let one = VariancePrior::from_variances(&variances(&[0.0, 1.0, 1.2, 0.8, 1.1], 2.0)).unwrap();
+        let one =
+            VariancePrior::from_variances(&variances(&[0.0, 1.0, 1.2, 0.8, 1.1], 2.0)).unwrap();
         let moderated = one.moderate(Variance { value: 0.0, freedom: 2.0 });
         assert!(moderated.value > 0.0 && one.freedom < 4.0, "{one:?} {moderated:?}");
     }

@@ -1,7 +1,7 @@
 //! What must hold for any numbers.
 
-use bakeoff_stats::paired::{estimate_ratio, ratio_of_logs};
 use bakeoff_stats::family::Adjustment;
+use bakeoff_stats::paired::{estimate_ratio, ratio_of_logs};
 use bakeoff_stats::{
     CONFIDENCE, Decision, Estimate, MARGIN, canary, drift, quantile, steady, warmup,
 };

@@ -7,8 +7,6 @@ use bakeoff_results::{
     Answers, ENOUGH_OPERATIONS, FigureOfMerit, Run, Takeover, find_commit, is_of_changed_files,
 };
 
-use bakeoff_stats::family::Adjustment;
-
 use crate::block::{ReportBlock, StyledText};
 use crate::layout::{self, DocumentLayout};
 use crate::words;
@@ -225,20 +223,24 @@ fn judged_by(run: &Run) -> String {
 
 fn explain_family(layout: &DocumentLayout<'_>) -> String {
     let all = || layout.contending_comparisons();
-    let borrows = |it: &Comparison| it.freedom > Some(f64::from(it.blocks) - 1.0);
     match &layout.document.run.run.sequential {
         None => {
-            let borrowed = match all().any(borrows) {
-                true => " Each interval borrows from what all comparisons of the run tell of its noise \
-                         (moderated variances, Smyth).",
+            let borrowed = match all().any(Comparison::borrows_variance) {
+                true => {
+                    " Each interval borrows from what all comparisons of the run tell of its noise \
+                         (moderated variances, Smyth)."
+                }
                 false => "",
             };
-            let is_by_share = |it: &Comparison| it.adjusted_by == Some(Adjustment::FalseDiscovery);
-            let family = match all().any(is_by_share) {
-                true => "Of the words faster and slower on this page about one in twenty may be wrong \
-                         (false discovery rate, Benjamini and Hochberg).",
-                false => "All comparisons are adjusted for their number (Holm’s method): the more is \
-                          compared, the clearer a difference must be.",
+            let family = match all().any(Comparison::is_judged_by_false_discovery_rate) {
+                true => {
+                    "Of the words faster and slower on this page about one in twenty may be wrong \
+                         (false discovery rate, Benjamini and Hochberg)."
+                }
+                false => {
+                    "All comparisons are adjusted for their number (Holm’s method): the more is \
+                          compared, the clearer a difference must be."
+                }
             };
             format!("{family}{borrowed}")
         }

@@ -34,10 +34,11 @@ fn trimmed_means_find_what_outliers_hide() {
     let mean = |pairs: &[(f64, f64)]| {
         LogSummary::untrimmed_from_pairs(pairs).unwrap().estimate(CONFIDENCE).unwrap()
     };
-    let trimmed = |pairs: &[(f64, f64)]| {
-        LogSummary::from_pairs(pairs).unwrap().estimate(CONFIDENCE).unwrap()
-    };
-    println!("| pairs, outliers | mean covers | finds | trimmed mean covers | finds |\n|---|---|---|---|---|");
+    let trimmed =
+        |pairs: &[(f64, f64)]| LogSummary::from_pairs(pairs).unwrap().estimate(CONFIDENCE).unwrap();
+    println!(
+        "| pairs, outliers | mean covers | finds | trimmed mean covers | finds |\n|---|---|---|---|---|"
+    );
     for pairs in [5, 8, 10, 20] {
         for outliers in [0.0, 0.05] {
             let [before, now] = [mean, trimmed].map(|of| judge(50, pairs, outliers, of));
@@ -46,7 +47,10 @@ fn trimmed_means_find_what_outliers_hide() {
             println!("| {pairs}, {:.0} % | {} |", 100.0 * outliers, cells.join(" | "));
             assert!(now[0] > 0.93, "{pairs}, {outliers}: {now:?}");
             assert!(pairs < 8 || now[1] > 0.9, "{pairs}, {outliers}: {now:?}");
-            assert!(pairs < 8 || outliers == 0.0 || before[1] < now[1] - 0.05, "{pairs}: {before:?}");
+            assert!(
+                pairs < 8 || outliers == 0.0 || before[1] < now[1] - 0.05,
+                "{pairs}: {before:?}"
+            );
         }
     }
 }

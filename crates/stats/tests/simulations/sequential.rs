@@ -23,9 +23,7 @@ impl Rule {
     /// What is decided, and after how many blocks.
     fn run(&self, chance: &mut Chance, truth: f64, sd: f64) -> (Decision, u32) {
         let blocks = chance.noisy_blocks(MOST as usize, truth, sd);
-        let estimate = |look: &u32| {
-            estimate_untrimmed(&blocks[..*look as usize], self.confidence)
-        };
+        let estimate = |look: &u32| estimate_untrimmed(&blocks[..*look as usize], self.confidence);
         let ends = |it: &Estimate| self.decides(it) != Decision::Undecided || self.is_futile(it);
         let mut looks = self.looks.iter().map(estimate);
         let last = looks.find(ends).unwrap_or_else(|| estimate(&MOST));

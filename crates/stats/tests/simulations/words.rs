@@ -2,9 +2,9 @@
 //! rules were changed. `cargo test --test simulations -- --nocapture` prints the tables of docs/statistics.md.
 
 use crate::chance::{Chance, estimate, share};
+use bakeoff_stats::family::Adjustment;
 use bakeoff_stats::paired::CONFIDENCE;
 use bakeoff_stats::steady::{LARGEST_SLOPE, Slope, Steadiness, fit_slope};
-use bakeoff_stats::family::Adjustment;
 use bakeoff_stats::{Decision, Estimate, MARGIN};
 
 const BLOCKS: usize = 5;
