@@ -92,6 +92,7 @@ kinds! {
     WindowWentOn, "window-went-on", Weakens, "a window went on until enough operations of each kind had ended: 20, or five rounds of syncs";
     Stalled, "stalled", Weakens, "a trial’s mean is far from its cell’s";
     Errors, "errors", Weakens, "operations ended in an error";
+    UnequalWork, "unequal-work", Weakens, "operations took other paths through their scripts on one engine than on another, so that one did less work";
     NeighboursStarved, "neighbours-starved", Weakens, "the background I/O got less done than beside another level of the block";
     DiskLate, "disk-late", Weakens, "the virtual disk did not keep its model’s time";
     DiskTooFast, "disk-too-fast", Weakens, "the modelled disk is about as fast as a virtual one can be";
@@ -110,6 +111,7 @@ kinds! {
     CannotTellSettled, "cannot-tell-settled", Notes, "the operations a second vary too much to tell whether they had settled";
     ClocksDiffer, "clocks-differ", Notes, "parts of a merged run have times that can’t be by the clock of their machine";
     Retries, "retries", Notes, "transactions were run again after a conflict";
+    PathsTaken, "paths-taken", Notes, "operations were rolled back by their scripts, skipped, found no row or began again, which are no conflicts";
     QuantileLeftOut, "quantile-left-out", Notes, "an operation’s p99 is known of some cells, and of others a trial has too few operations for it";
     SetAside, "set-aside", Notes, "trials were set aside, and their blocks run again";
     CutsLeftOut, "cuts-left-out", Notes, "another run’s power cuts say nothing of an engine in this one";

@@ -6,6 +6,7 @@ mod machine;
 mod memory;
 mod merged;
 mod order;
+mod paths;
 mod processor_waits;
 mod program;
 mod rates;
@@ -65,6 +66,7 @@ pub(crate) fn collect_warnings(
         work::warn_of_missing_syncs(run, cells, counted),
         work::warn_of_falling_behind(run, cells),
         work::warn_of_cut_off_trials(run, counted),
+        paths::warn_of_unequal_work(run, counted),
         window::warn_of_never_steady(run, counted),
         window::warn_of_unturned_debts(run, counted),
         cache::warn_of_cached_files(run, counted),
@@ -83,6 +85,7 @@ pub(crate) fn collect_warnings(
         work::warn_of_unbalanced_clients(run, counted),
         window::warn_of_long_warm_ups(run, counted),
         work::warn_of_retries(run, counted),
+        paths::note_paths(run, counted),
         figures::warn_if_warm_up_decides(run, &document.comparisons),
         lost::warn_if_set_aside_decides(run, &compared),
         figures::warn_of_few_in_trials(run, counted),

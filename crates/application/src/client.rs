@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use bakeoff_engines::{Access, Error, Result, Rows, Session, Value};
 use bakeoff_workloads::{
-    MOST_TRIES, OperationTally, WorkloadClient, WorkloadRandom, seed_stream, wait_before_retry,
+    MOST_TRIES, OperationPaths, OperationTally, WorkloadClient, WorkloadRandom, seed_stream,
+    wait_before_retry,
 };
 
 use crate::claims::TransactionClaims;
@@ -65,6 +66,8 @@ struct OperationState {
     slots: Slots,
     lists: Vec<ValueList>,
     random: WorkloadRandom,
+    /// Those of this attempt: each at most once.
+    paths: OperationPaths,
 }
 
 pub struct ApplicationClient<'a> {
@@ -99,6 +102,7 @@ struct RunningTransaction {
     begin: usize,
     writes: bool,
     random: WorkloadRandom,
+    paths: OperationPaths,
     rows: u64,
     bytes: u64,
 }
@@ -134,6 +138,7 @@ impl<'a> ApplicationClient<'a> {
                 slots,
                 lists: (0..lists).map(|_| ValueList::default()).collect(),
                 random: seed_stream(seed, client as u64),
+                paths: OperationPaths::default(),
             },
             saved: Slots::new(count),
             saved_lists: (0..lists).map(|_| ValueList::default()).collect(),
@@ -153,6 +158,7 @@ impl<'a> ApplicationClient<'a> {
     fn begin_attempt(&mut self, operation: &Operation, attempt: u64) {
         let stream = (self.client << 44) + (self.number << 7) + attempt;
         self.state.random = seed_stream(self.seed, stream);
+        self.state.paths = OperationPaths::default();
         self.state.slots.clear(self.first_own..operation.slots);
         self.state.slots.set(ROW_COUNT, Datum::Int(0));
         self.state.lists.iter_mut().for_each(|list| list.length = 0);
@@ -198,12 +204,13 @@ impl<'a> ApplicationClient<'a> {
                         state.slots.copy_from(saved, ROW_COUNT..ROW_COUNT + 1);
                         state.slots.copy_from(saved, *first_own..operation.slots);
                         copy_lists(&mut state.lists, saved_lists);
-                        state.random = open.random;
+                        (state.random, state.paths) = (open.random, open.paths);
                     }
                     wait_before_retry(tries);
                 }
                 Err(Error::Duplicate(_)) if rule == DuplicateRule::Skip => {
                     session.rollback()?;
+                    self.state.paths.skipped = 1;
                     return Ok(StepsEnd::Done);
                 }
                 Err(Error::Duplicate(_)) if rule == DuplicateRule::Again => {
@@ -243,6 +250,7 @@ impl<'a> ApplicationClient<'a> {
             Step::Rollback => {
                 session.rollback()?;
                 *open = None;
+                self.state.paths.rolled_back = 1;
             }
             Step::Sleep { duration, unit_us } => {
                 let seconds = self.evaluate_number(duration)?.max(0.0) * unit_us / 1e6;
@@ -312,9 +320,9 @@ impl<'a> ApplicationClient<'a> {
         saved.copy_from(&state.slots, ROW_COUNT..ROW_COUNT + 1);
         saved.copy_from(&state.slots, *first_own..operation.slots);
         copy_lists(saved_lists, &state.lists);
-        let (writes, random) = (access == Access::Write, state.random.clone());
+        let (writes, random, paths) = (access == Access::Write, state.random.clone(), state.paths);
         self.begin_claim();
-        RunningTransaction { begin, writes, random, rows: 0, bytes: 0 }
+        RunningTransaction { begin, writes, random, paths, rows: 0, bytes: 0 }
     }
 
     fn commit_transaction(
@@ -428,6 +436,7 @@ impl<'a> ApplicationClient<'a> {
             }
             AnswerUse::Row { slots, optional } => match rows.len() {
                 0 if *optional => {
+                    state.paths.unmatched = 1;
                     slots.iter().for_each(|(_, slot)| state.slots.set(*slot, Datum::Null));
                 }
                 1 => {
@@ -536,7 +545,7 @@ fn check_width(rows: &Rows, column: usize) -> Result<()> {
 }
 
 /// Names the place in an error that no retry mends.
-fn name_place(place: &SourcePlace, error: Error) -> Error {
+pub fn name_place(place: &SourcePlace, error: Error) -> Error {
     let told = |what: &dyn std::fmt::Display| format!("{place}: {what}");
     match error {
         Error::Usage(what) => Error::Usage(told(&what)),
@@ -576,14 +585,17 @@ impl WorkloadClient for ApplicationClient<'_> {
             self.begin_attempt(operation, attempt);
             let ended = self.run_steps(operation, session, tally);
             match ended {
-                Ok(StepsEnd::Done) => return Ok(()),
+                Ok(StepsEnd::Done) => {
+                    tally.paths += self.state.paths;
+                    return Ok(());
+                }
                 Ok(StepsEnd::Again) => session.rollback()?,
                 Err(error) => {
                     let _ = session.rollback();
                     return Err(error);
                 }
             }
-            tally.retries += 1;
+            tally.paths.begun_again += 1;
         }
         Err(Error::Usage(format!(
             "{}: the operation began again {MOST_ATTEMPTS} times, by \\again or \\on_duplicate again, and did not end",

@@ -24,6 +24,8 @@ use builder::{BuiltGenerators, GeneratorBuilder, UnprovenColumns};
 mod builder;
 mod counts;
 mod order;
+mod range;
+mod references;
 mod spread;
 #[cfg(test)]
 mod tests;
@@ -176,8 +178,8 @@ impl TableRows {
         Some(Self { tables, generators, ascending, unproven, parameters, no_slots })
     }
 
-    /// Tries values of each written generator, and compares rows where nothing proves that they
-    /// differ. Every mistake is added; whether there is none.
+    /// Tries values of each written generator, compares rows where nothing proves that they differ,
+    /// and looks whether references lead to rows. Every mistake is added; whether there is none.
     pub fn check_values(&self, written: &[WrittenGenerator], mistakes: &mut Mistakes) -> bool {
         let wrong: Vec<_> = written
             .iter()
@@ -193,7 +195,7 @@ impl TableRows {
         for UnprovenColumns { mistake, .. } in &repeats {
             mistakes.add(mistake.place.clone(), mistake.what.clone());
         }
-        wrong.is_empty() && repeats.is_empty()
+        wrong.is_empty() && self.check_references(written, mistakes) && repeats.is_empty()
     }
 
     /// Whether two rows agree in all of the columns. Nulls don't count.

@@ -11,7 +11,7 @@ use bakeoff_workloads::{
 use crate::SourcePlace;
 use crate::audit::{AuditStatements, DatabaseAudit};
 use crate::claims::{TransactionClaims, read_claims, saw_violation};
-use crate::client::ApplicationClient;
+use crate::client::{ApplicationClient, name_place};
 use crate::generators::TableRows;
 use crate::given::GivenValue;
 use crate::mix::OperationMix;
@@ -116,7 +116,7 @@ impl PreparedApplication {
             Ok(_) => {}
             // An engine without SQL has none of them.
             Err(Error::Usage(_)) if self.needs_sql() => return Ok(None),
-            Err(error) => return Err(error),
+            Err(error) => return Err(name_place(&invariant.place, error)),
         }
         let is_zero = rows.len() == 1 && rows.width() == 1 && rows.get_int(0, 0) == Some(0);
         if rows.is_empty() || is_zero {

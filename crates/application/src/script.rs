@@ -6,5 +6,6 @@ mod compile;
 pub mod pieces;
 mod statements;
 pub mod steps;
+mod transactions;
 
 pub use compile::ScriptCompiler;

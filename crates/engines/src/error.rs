@@ -14,7 +14,7 @@ pub enum Error {
     #[error("it is not known whether the commit took effect: {0}")]
     InDoubt(String),
     /// The caller broke the contract.
-    #[error("misuse of an engine: {0}")]
+    #[error("{0}")]
     Usage(String),
     /// Any other error of the engine.
     #[error("{0}")]

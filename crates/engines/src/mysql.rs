@@ -284,12 +284,13 @@ impl MariaDbDatabase {
             if error::is_of_tls(&failure) {
                 return Error::from_engine(error::no_connection(&failure));
             }
-            if let Some(end) = self.private.as_ref().and_then(|it| it.find_end(&failure)) {
+            let what = error::explain_failure(&failure);
+            if let Some(end) = self.private.as_ref().and_then(|it| it.find_end(&what)) {
                 return end;
             }
             // The connection was there, and was lost again.
             if error::is_lost(&failure) && !error::is_unreachable(&failure) {
-                let why = self.without_password(failure.to_string());
+                let why = self.without_password(what);
                 return Error::Conflict(format!("the connection was lost: {why}"));
             }
             Error::from_engine(self.without_password(error::no_connection(&failure)))

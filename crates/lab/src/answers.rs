@@ -6,12 +6,14 @@
 //! difference.
 
 mod canonical;
+mod difference;
 mod generated_keys;
 mod listening_session;
 
 use bakeoff_results::AnswerDifference;
 use serde::{Deserialize, Serialize};
 
+pub use difference::describe_difference;
 pub use listening_session::{AnswersRequest, collect_answers};
 
 pub const MOST_OPERATIONS: usize = 500;
@@ -40,6 +42,9 @@ pub struct RecordedAnswer {
     pub text: String,
     /// The error in the engine's own words.
     pub said: Option<String>,
+    /// Of an answer that was cut: its rows, as far as they are kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<Vec<String>>,
 }
 
 impl ImageAnswers {
@@ -72,20 +77,26 @@ impl ImageAnswers {
                 let statement = one.or(two).expect("one of the two has so many").statement;
                 let same = one.map(|it| (it.statement, &it.text))
                     == two.map(|it| (it.statement, &it.text));
-                (!same).then(|| AnswerDifference {
-                    other: other.to_owned(),
-                    number,
-                    operation: operation.name.clone(),
-                    statement: self.statements[statement].clone(),
-                    answer: self.in_words(one, statement),
-                    other_answer: theirs.in_words(two, statement),
+                (!same).then(|| {
+                    let [answer, other_answer] = match find_long_difference(one, two) {
+                        Some(places) => places,
+                        None => [self.in_words(one, statement), theirs.in_words(two, statement)],
+                    };
+                    AnswerDifference {
+                        other: other.to_owned(),
+                        number,
+                        operation: operation.name.clone(),
+                        statement: self.statements[statement].clone(),
+                        answer,
+                        other_answer,
+                    }
                 })
             })
         })
     }
 
     fn in_words(&self, answer: Option<&RecordedAnswer>, spoken_of: usize) -> String {
-        let Some(RecordedAnswer { statement, text, said }) = answer else {
+        let Some(RecordedAnswer { statement, text, said, .. }) = answer else {
             return "it was not asked that".into();
         };
         let text = match said {
@@ -97,6 +108,23 @@ impl ImageAnswers {
             false => format!("it was asked `{}` there: {text}", self.statements[*statement]),
         }
     }
+}
+
+/// Where two answers to one statement differ of which both were cut.
+fn find_long_difference(
+    one: Option<&RecordedAnswer>,
+    other: Option<&RecordedAnswer>,
+) -> Option<[String; 2]> {
+    let (one, other) = one.zip(other)?;
+    let are_cut = !one.rows.is_empty() && !other.rows.is_empty();
+    let is_one_statement = one.statement == other.statement;
+    if !are_cut || !is_one_statement {
+        return None;
+    }
+    let places = describe_difference(&one.rows, &other.rows)?;
+    let count = |answer: &RecordedAnswer| answer.text.split(':').next().map(str::to_owned);
+    let counts = [count(one)?, count(other)?];
+    Some([0, 1].map(|at| format!("{}, {}", counts[at], places[at])))
 }
 
 /// FNV-1a with 64 bits over a row of texts: the same on every machine.

@@ -55,12 +55,21 @@ pub struct OperationOutcome {
 pub struct WorkAmount {
     pub rows: u64,
     pub bytes: u64,
+    /// How often its client counted each of a few things; their order is the client's.
+    pub counts: [u64; WorkAmount::COUNTS],
+}
+
+impl WorkAmount {
+    pub const COUNTS: usize = 4;
 }
 
 impl std::ops::AddAssign for WorkAmount {
     fn add_assign(&mut self, more: Self) {
         self.rows = self.rows.saturating_add(more.rows);
         self.bytes = self.bytes.saturating_add(more.bytes);
+        for (count, more) in self.counts.iter_mut().zip(more.counts) {
+            *count = count.saturating_add(more);
+        }
     }
 }
 

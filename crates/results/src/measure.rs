@@ -44,6 +44,9 @@ pub const DISK_GROUP: &str = "disk-daemon";
 /// The group of processes that do an engine's work.
 pub const DATABASE_GROUP: &str = "database";
 
+/// What operations count of the paths that they took.
+pub static PATHS: [&Measure; 4] = [&ROLLED_BACK, &SKIPPED, &UNMATCHED, &BEGUN_AGAIN];
+
 impl Scope {
     pub const DATABASE: Self = Self::Processes(Cow::Borrowed(DATABASE_GROUP));
     pub const DISK_DAEMON: Self = Self::Processes(Cow::Borrowed(DISK_GROUP));
@@ -118,6 +121,15 @@ measures! {
     ENDED = "ended", Count, [Operation],
         "operations of a kind that ended in the window and did not fail, whenever they started: rates count \
          these; a run without it has rates by Little's law, as bakeoff had them until 2026-11";
+    ROLLED_BACK = "rolled-back", Count, [Operation],
+        "operations of a kind, counted as `ended`, whose script rolled a transaction back; no conflict made it do so";
+    SKIPPED = "skipped", Count, [Operation],
+        "operations of a kind, counted as `ended`, that `\\on_duplicate skip` ended, since a row was there already";
+    UNMATCHED = "unmatched", Count, [Operation],
+        "operations of a kind, counted as `ended`, of which a `\\gset optional` found no row";
+    BEGUN_AGAIN = "begun-again", Count, [Operation],
+        "how often operations of a kind, counted as `ended`, began again with other draws, by `\\again` or \
+         `\\on_duplicate again`: these are no retries after a conflict";
     LITTLE_RATE = "little-rate", PerSecond, [Clients],
         "operations a second that succeeded, by Little's law from the mean time of the clients' cycles: a \
          check of done-rate in a closed loop; an upper bound where an operation was cut off";

@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 use std::borrow::Cow;
+use std::ops::AddAssign;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -368,6 +369,31 @@ pub struct OperationTally {
     pub rows: u64,
     /// Bytes that the client read or wrote, counted as `rows`.
     pub bytes: u64,
+    /// The paths that the operation took.
+    pub paths: OperationPaths,
+}
+
+/// How often operations took a path that depends on what they found in the database.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OperationPaths {
+    /// Operations whose script rolled a transaction back.
+    pub rolled_back: u64,
+    /// Operations that ended since a row was there already.
+    pub skipped: u64,
+    /// Operations that looked for a row, did not find it, and went on.
+    pub unmatched: u64,
+    /// How often operations rolled back, and began again with other draws. These are no retries
+    /// after a conflict.
+    pub begun_again: u64,
+}
+
+impl AddAssign for OperationPaths {
+    fn add_assign(&mut self, more: Self) {
+        self.rolled_back += more.rolled_back;
+        self.skipped += more.skipped;
+        self.unmatched += more.unmatched;
+        self.begun_again += more.begun_again;
+    }
 }
 
 /// Tries of a transaction before its conflict is an error.

@@ -10,6 +10,7 @@ mod kept;
 mod page;
 mod power_cut;
 mod redmine;
+mod shop_cuts;
 mod tarantool;
 mod text_oltp;
 mod vote;

@@ -277,6 +277,32 @@ fn what_differs_from_itself_or_by_the_trimming_is_told() {
     assert_has(&trimmed, &words);
 }
 
+/// Sold-out seats: one engine comes sooner to where nothing is left to sell.
+#[test]
+fn engines_whose_operations_take_other_paths_did_unequal_work() {
+    let found = |ended: f64, share: f64| {
+        let found = warnings(|trial| {
+            let share = if trial.levels["engine"] == "beta" { share } else { 0.03 };
+            let scope = || Scope::Operation("create_issue".into());
+            set(trial, &ENDED, scope(), ended);
+            set(trial, &ROLLED_BACK, scope(), ended * share);
+            set(trial, &BEGUN_AGAIN, scope(), 2.0);
+        });
+        let of_paths = |it: &Warning| matches!(it.kind, UnequalWork | PathsTaken);
+        found.into_iter().filter(of_paths).map(|it| it.to_string()).collect::<Vec<String>>()
+    };
+    let unequal = found(10_000.0, 0.4);
+    let words = [
+        "3 % of the operations create_issue were rolled back by the script on alpha",
+        "40 % on beta",
+    ];
+    assert_has(&unequal[0], &words);
+    let words = ["of create_issue 12 % were rolled back by the script", "64 times one began again"];
+    assert_has(&unequal[1], &words);
+    assert_eq!(found(10_000.0, 0.05).len(), 1, "two points are no few");
+    assert_eq!(found(10.0, 0.1).len(), 1, "of 80 operations that may be chance");
+}
+
 /// A trial that was run again with its block neither failed nor is missing.
 #[test]
 fn a_trial_that_was_set_aside_is_no_failure() {

@@ -68,7 +68,7 @@ impl<'e> Evaluator<'e> {
             ExpressionNode::Literal(text) => Ok(self.push_text(text)),
             ExpressionNode::Variable(slot) => Ok(self.read_variable(*slot)),
             ExpressionNode::DefaultSeed => Ok(Operand::Int(self.default_seed)),
-            ExpressionNode::Not(inner) => match self.evaluate_node(inner)? {
+            ExpressionNode::Not(inner) => match self.evaluate_truth(inner)? {
                 Operand::Null => Ok(Operand::Null),
                 value => Ok(Operand::Bool(!value.to_bool()?)),
             },
@@ -114,7 +114,7 @@ impl<'e> Evaluator<'e> {
     /// AND and OR: the first value that is `decisive` decides, and so does a null.
     fn evaluate_logic(&mut self, pair: &[ExpressionNode; 2], decisive: bool) -> Evaluated {
         for node in pair {
-            match self.evaluate_node(node)? {
+            match self.evaluate_truth(node)? {
                 Operand::Null => return Ok(Operand::Null),
                 value if value.to_bool()? == decisive => return Ok(Operand::Bool(decisive)),
                 _ => {}
@@ -123,10 +123,20 @@ impl<'e> Evaluator<'e> {
         Ok(Operand::Bool(!decisive))
     }
 
+    /// A value where a truth value is wanted. Engines answer a BOOLEAN as 0 or 1; a constant 1 is none,
+    /// as in pgbench.
+    fn evaluate_truth(&mut self, node: &ExpressionNode) -> Evaluated {
+        let value = self.evaluate_node(node)?;
+        Ok(match (node, value) {
+            (ExpressionNode::Variable(_), Operand::Int(int @ (0 | 1))) => Operand::Bool(int == 1),
+            _ => value,
+        })
+    }
+
     /// As in pgbench, 1 is not TRUE.
     fn test_truth(&mut self, inner: &ExpressionNode, test: TruthTest) -> Evaluated {
         let wanted = test.wanted.map_or(Operand::Null, Operand::Bool);
-        Ok(Operand::Bool((self.evaluate_node(inner)? == wanted) != test.negated))
+        Ok(Operand::Bool((self.evaluate_truth(inner)? == wanted) != test.negated))
     }
 
     fn evaluate_binary(
@@ -134,9 +144,18 @@ impl<'e> Evaluator<'e> {
         operator: BinaryOperator,
         [left, right]: &[ExpressionNode; 2],
     ) -> Evaluated {
+        let is_variable = [left, right].map(|node| matches!(node, ExpressionNode::Variable(_)));
+        let is_equality = matches!(operator, BinaryOperator::Equal | BinaryOperator::Unequal);
         let (left, right) = (self.evaluate_node(left)?, self.evaluate_node(right)?);
         match (left, right) {
             (Operand::Int(left), Operand::Int(right)) => apply_to_ints(operator, left, right),
+            // As in `evaluate_truth`.
+            (Operand::Int(int), Operand::Bool(truth)) if is_equality && is_variable[0] => {
+                apply_to_ints(operator, int, truth.into())
+            }
+            (Operand::Bool(truth), Operand::Int(int)) if is_equality && is_variable[1] => {
+                apply_to_ints(operator, truth.into(), int)
+            }
             (Operand::Null, _) | (_, Operand::Null) => Ok(Operand::Null),
             (left, right) => apply_operator(operator, [left, right], self.scratch),
         }

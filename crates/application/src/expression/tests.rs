@@ -5,10 +5,11 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// `:five` is 5, `:nothing` null, `:word` a text, `:number` a text that is a number.
+/// `:five` is 5, `:nothing` null, `:word` a text, `:number` a text that is a number, `:paid` what an
+/// engine answers for a BOOLEAN that is true.
 struct FiveNames;
 
-const VARIABLES: [&str; 4] = ["five", "nothing", "word", "number"];
+const VARIABLES: [&str; 5] = ["five", "nothing", "word", "number", "paid"];
 
 impl ExpressionNames for FiveNames {
     fn find_variable(&self, name: &str) -> Option<Slot> {
@@ -58,8 +59,9 @@ fn evaluate_often(text: &str, count: usize) -> Vec<String> {
         Err(mistakes) => return vec![format!("refused {mistakes}")],
     };
     let source = &*SOURCE;
-    let mut slots = Slots::new(4);
+    let mut slots = Slots::new(VARIABLES.len());
     slots.set(0, Datum::Int(5));
+    slots.set(4, Datum::Int(1));
     slots.set(2, Datum::Text("it's"));
     slots.set(3, Datum::Text("1.5"));
     let (mut random, mut scratch) = (seed_stream(7, 0), String::new());
@@ -130,6 +132,14 @@ fn variables_and_our_own_functions_have_values() {
         (":word", "text it's"),
         (":number * 2", "double 3"),
         (":word + 1", "error cannot coerce text to int"),
+        ("NOT :paid", "boolean false"),
+        (":paid AND NOT :paid OR :paid", "boolean true"),
+        (":paid IS TRUE AND :paid IS NOT FALSE", "boolean true"),
+        (":paid = true AND false <> :paid AND :paid = 1", "boolean true"),
+        ("CASE WHEN :paid THEN 'yes' ELSE 'no' END", "text yes"),
+        ("NOT :five", "error cannot coerce int to boolean"),
+        ("NOT :paid * 1", "error cannot coerce int to boolean"),
+        (":paid + true", "error cannot coerce boolean to int"),
         ("'a''b'", "text a'b"),
         ("''", "text "),
         ("text('u', :five, '@', 1.5, true, :word)", "text u5@1.5trueit's"),

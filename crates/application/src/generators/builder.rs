@@ -8,7 +8,7 @@ use super::{ColumnGenerator, GeneratedTable, ValueSource, WrittenGenerator};
 use crate::expression::{Expression, ExpressionNames, parse_expression};
 use crate::{Mistake, Mistakes, Slot};
 
-pub(crate) use checks::group_digits;
+pub(crate) use checks::{MOST_COMPARED, group_digits};
 
 mod checks;
 

@@ -75,26 +75,14 @@ pub(super) enum OpenBlock {
     Loop { turn: usize },
 }
 
-pub(super) struct BegunTransaction {
-    pub step: usize,
-    /// The number of blocks around it.
-    pub depth: usize,
-    pub writes: bool,
-    pub place: SourcePlace,
-}
-
 /// One operation while it is compiled.
 pub(super) struct OperationCompiler<'c, 'a> {
     pub(super) compiler: &'c mut ScriptCompiler<'a>,
     pub(super) names: KnownNames<'a>,
     pub(super) steps: Vec<PlacedStep>,
     pub(super) blocks: Vec<(OpenBlock, SourcePlace)>,
-    pub(super) transaction: Option<BegunTransaction>,
-    pub(super) has_committed: bool,
     /// Whether it has a statement that is no part of a transaction's frame, be it a wrong one.
     pub(super) has_statement: bool,
-    /// The rule that was written last.
-    pub(super) rule: DuplicateRule,
     /// Slots that a step reads.
     pub(super) read: BTreeSet<Slot>,
 }
@@ -126,10 +114,7 @@ impl<'a> ScriptCompiler<'a> {
             names,
             steps: Vec::new(),
             blocks: Vec::new(),
-            transaction: None,
-            has_committed: false,
             has_statement: false,
-            rule: DuplicateRule::Fail,
             read: BTreeSet::new(),
         };
         for piece in &pieces {
@@ -192,9 +177,6 @@ impl OperationCompiler<'_, '_> {
             MetaCommand::Each { list, item } => self.begin_each(list, item, place),
             MetaCommand::End => self.end_loop(place),
             MetaCommand::Again => {
-                if self.has_committed {
-                    self.refuse_again(place);
-                }
                 self.add_step(Step::Again, place);
             }
             MetaCommand::Assert(condition) => {
@@ -208,7 +190,7 @@ impl OperationCompiler<'_, '_> {
     }
 
     fn set_rule(&mut self, rule: &CommandText<'_>, place: &SourcePlace) {
-        self.rule = match rule.text {
+        let rule = match rule.text {
             "skip" => DuplicateRule::Skip,
             "again" => DuplicateRule::Again,
             "fail" => DuplicateRule::Fail,
@@ -217,43 +199,7 @@ impl OperationCompiler<'_, '_> {
                 return self.refuse(&rule.place, what);
             }
         };
-        self.add_step(Step::OnDuplicate(self.rule), place);
-    }
-
-    pub(super) fn refuse_again(&mut self, place: &SourcePlace) {
-        self.refuse(
-            place,
-            "\\again would run again what is committed: put all before it in one \
-             transaction, BEGIN to COMMIT",
-        );
-    }
-
-    /// The next turn of a loop comes after what this one commits.
-    fn check_next_turn(&mut self, turn: usize) {
-        let (mut is_open, mut writes, mut commits) = (false, false, false);
-        let mut again = Vec::new();
-        for placed in &self.steps[turn..] {
-            match &placed.step {
-                Step::Begin(_) => (is_open, writes) = (true, false),
-                Step::Commit => {
-                    commits |= writes;
-                    is_open = false;
-                }
-                Step::Rollback => is_open = false,
-                Step::Again => again.push(placed.place.clone()),
-                Step::Run(run) if run.writes => {
-                    writes = true;
-                    commits |= !is_open;
-                    if self.rule == DuplicateRule::Again {
-                        again.push(placed.place.clone());
-                    }
-                }
-                _ => {}
-            }
-        }
-        if commits {
-            again.iter().for_each(|place| self.refuse_again(place));
-        }
+        self.add_step(Step::OnDuplicate(rule), place);
     }
 
     /// A variable that a script may set.
@@ -379,7 +325,6 @@ impl OperationCompiler<'_, '_> {
         match self.blocks.pop() {
             Some((OpenBlock::Loop { turn }, _)) => {
                 if turn != usize::MAX {
-                    self.check_next_turn(turn);
                     self.add_step(Step::Jump(turn), place);
                     let here = self.steps.len();
                     self.set_jump(Some(turn), here);

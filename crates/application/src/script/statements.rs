@@ -5,9 +5,10 @@ use bakeoff_engines::{Access, Action};
 
 use super::automatic::NOW;
 use super::commands::{CommandText, MetaCommand};
-use super::compile::{BegunTransaction, OperationCompiler};
+use super::compile::OperationCompiler;
 use super::pieces::PieceEnd;
-use super::steps::{AnswerUse, DuplicateRule, Operation, ParameterValue, RunStep, Step};
+use super::steps::{AnswerUse, Operation, ParameterValue, RunStep, Step};
+use super::transactions::{check_transactions, set_access};
 use crate::expression::ExpressionNames as _;
 use crate::sql::{CompiledStatement, ParameterSource, StatementKind, compile_statement};
 use crate::{Slot, SourcePlace};
@@ -27,66 +28,26 @@ impl OperationCompiler<'_, '_> {
         };
         // Its first word's: comments stand before it.
         let place = &statement.place.clone();
-        match statement.kind {
-            StatementKind::Begin => self.begin_transaction(place),
-            StatementKind::Commit => self.end_transaction(Step::Commit, place),
-            StatementKind::Rollback => self.end_transaction(Step::Rollback, place),
+        let step = match statement.kind {
+            StatementKind::Begin => Step::Begin(Access::Read),
+            StatementKind::Commit => Step::Commit,
+            StatementKind::Rollback => Step::Rollback,
             StatementKind::Select | StatementKind::Other => {
                 self.has_statement = true;
                 let answer = self.plan_answer(&statement, end);
-                self.run_statement(statement, answer, place);
+                Step::Run(self.compile_run(statement, answer))
             }
-        }
-    }
-
-    fn begin_transaction(&mut self, place: &SourcePlace) {
-        if let Some(open) = &self.transaction {
-            let what = format!("the transaction of {} has not ended: write COMMIT", open.place);
-            return self.refuse(place, what);
-        }
-        let step = self.add_step(Step::Begin(Access::Read), place);
-        let depth = self.blocks.len();
-        let open = BegunTransaction { step, depth, writes: false, place: place.clone() };
-        self.transaction = Some(open);
-    }
-
-    fn end_transaction(&mut self, step: Step, place: &SourcePlace) {
-        let commits = matches!(step, Step::Commit);
-        let Some(open) = self.transaction.take() else {
-            return self.refuse(place, "there is no transaction to end: write BEGIN before it");
         };
-        if open.depth != self.blocks.len() {
-            let what = format!("the BEGIN of {} is in another block", open.place);
-            self.refuse(place, what);
-        }
-        if open.writes {
-            self.steps[open.step].step = Step::Begin(Access::Write);
-        }
-        self.has_committed |= commits && open.writes;
         self.add_step(step, place);
     }
 
-    fn run_statement(
-        &mut self,
-        statement: CompiledStatement,
-        answer: AnswerUse,
-        place: &SourcePlace,
-    ) {
-        if statement.writes && self.rule == DuplicateRule::Again && self.has_committed {
-            self.refuse_again(place);
-        }
-        match &mut self.transaction {
-            // Rows are locked in a writing transaction only.
-            Some(open) => open.writes |= statement.writes || statement.locks,
-            None => self.has_committed |= statement.writes,
-        }
+    fn compile_run(&mut self, statement: CompiledStatement, answer: AnswerUse) -> RunStep {
         let sources = statement.list_sources();
         let parameters = sources.iter().map(|source| self.find_parameter(source)).collect();
         let (writes, inserts) = (statement.writes, self.find_insert(&statement));
         let number = self.compiler.statements.len();
         self.compiler.statements.push(statement);
-        let run = RunStep { statement: number, parameters, answer, writes, inserts };
-        self.add_step(Step::Run(run), place);
+        RunStep { statement: number, parameters, answer, writes, inserts }
     }
 
     fn find_insert(&self, statement: &CompiledStatement) -> Option<usize> {
@@ -196,13 +157,19 @@ impl OperationCompiler<'_, '_> {
         }
     }
 
-    pub(super) fn finish(mut self, name: &str, place: &SourcePlace) -> Operation {
+    fn refuse_open_blocks(&mut self) {
         for (_, begun) in std::mem::take(&mut self.blocks) {
             self.refuse(&begun, "has no end: write \\endif after an \\if, \\end after a loop");
         }
-        if let Some(open) = self.transaction.take() {
-            self.refuse(&open.place, "the transaction has no end: write COMMIT");
+    }
+
+    pub(super) fn finish(mut self, name: &str, place: &SourcePlace) -> Operation {
+        match self.blocks.is_empty() {
+            true => check_transactions(&self.steps, self.compiler.mistakes),
+            // Its jumps lead nowhere.
+            false => self.refuse_open_blocks(),
         }
+        set_access(&mut self.steps, &self.compiler.statements);
         if !self.has_statement {
             self.refuse(place, "has no statement: an operation has one at least");
         }

@@ -9,7 +9,7 @@ use super::parameters::{DialectText, DialectTexts, ParameterSource};
 use super::result_columns::read_column_names;
 use super::rights::{check_rights, find_running_comment};
 use super::schema_file::SqlSchema;
-use super::split::{DIALECTS, StatementSpan, find_statements};
+use super::split::{DIALECTS, StatementSpan, find_statements, find_wrong_marks};
 use super::table_uses::{TableUses, TokenFault};
 use super::token_list::TokenList;
 use super::translate::{find_lock_end, translate_statement};
@@ -165,6 +165,9 @@ fn read_variants<'a>(
     place: &SourcePlace,
     mistakes: &mut Mistakes,
 ) -> Option<Vec<StatementVariant<'a>>> {
+    for (byte, what) in find_wrong_marks(text) {
+        mistakes.add(place.advance(text, byte), what);
+    }
     let mut known: Vec<Dialect> = Vec::new();
     let mut variants = Vec::new();
     let spans = find_statements(text);

@@ -61,25 +61,92 @@ fn find_statement(text: &str, tokens: &[SqlToken]) -> Option<StatementSpan> {
     let marks = tokens[..first].iter().rev().filter(|token| token.kind == TokenKind::Comment);
     let mark = marks.map(|token| (token, read_mark(&text[token.span.clone()]))).next();
     let (start, dialects) = match mark {
-        Some((token, Some(dialects))) => (token.span.start, dialects),
+        Some((token, Some(names))) => (token.span.start, list_dialects(&names)),
         _ => (tokens[first].span.start, Vec::new()),
     };
     Some(StatementSpan { span: start..tokens[last].span.end, dialects })
 }
 
-/// The dialects of `-- sqlite, mariadb:`.
-fn read_mark(comment: &str) -> Option<Vec<Dialect>> {
-    let names = comment.strip_prefix("--")?.trim().strip_suffix(':')?;
-    let dialects = names.split(',').map(|name| match name.trim().to_lowercase().as_str() {
-        "sqlite" => Some(Dialect::Sqlite),
-        "mysql" | "mariadb" => Some(Dialect::MySql),
-        "postgres" | "postgresql" => Some(Dialect::Postgres),
-        _ => None,
+/// The names that a mark may have.
+const NAMES: [(&str, Dialect); 5] = [
+    ("sqlite", Dialect::Sqlite),
+    ("mysql", Dialect::MySql),
+    ("mariadb", Dialect::MySql),
+    ("postgres", Dialect::Postgres),
+    ("postgresql", Dialect::Postgres),
+];
+
+/// Other names of PostgreSQL, some of which look more like `mysql`.
+const MEANT_POSTGRES: [&str; 3] = ["pg", "psql", "pgsql"];
+
+/// A shorter word than this may be near a name by chance.
+const LEAST_LETTERS: usize = 5;
+
+/// A name in a mark, and where it stands in the comment.
+struct MarkName<'t> {
+    text: &'t str,
+    byte: usize,
+    known: Option<Dialect>,
+    /// What was meant by a name that nothing has.
+    meant: Option<(&'static str, Dialect)>,
+}
+
+impl<'t> MarkName<'t> {
+    fn new(text: &'t str, byte: usize) -> Self {
+        let lower = text.to_lowercase();
+        let known = NAMES.iter().find(|(name, _)| *name == lower).map(|(_, dialect)| *dialect);
+        let is_postgres = |name: &&str| *name == "postgres" && MEANT_POSTGRES.contains(&&*lower);
+        let near = |name: &&str| {
+            lower.len() >= LEAST_LETTERS && strsim::damerau_levenshtein(name, &lower) <= 2
+        };
+        let named = |is: &dyn Fn(&&str) -> bool| NAMES.into_iter().find(|(name, _)| is(name));
+        let meant = named(&is_postgres).or_else(|| named(&near));
+        Self { text, byte, known, meant: meant.filter(|_| known.is_none()) }
+    }
+}
+
+/// The names of `-- sqlite, mariadb:`; nothing of another comment.
+fn read_mark(comment: &str) -> Option<Vec<MarkName<'_>>> {
+    let list = comment.strip_prefix("--")?.trim_end().strip_suffix(':')?;
+    let mut byte = "--".len();
+    let names = list.split(',').map(|part| {
+        let start = byte + part.len() - part.trim_start().len();
+        byte += part.len() + 1;
+        MarkName::new(part.trim(), start)
     });
-    let mut known: Vec<Dialect> = dialects.collect::<Option<_>>()?;
-    known.sort_by_key(|dialect| *dialect as u8);
-    known.dedup();
-    Some(known)
+    let names: Vec<MarkName<'_>> = names.collect();
+    let is_mark = names.iter().any(|name| name.known.is_some())
+        || names.iter().all(|name| name.meant.is_some());
+    let is_plain = names.iter().all(|name| !name.text.contains(char::is_whitespace));
+    (is_mark && is_plain).then_some(names)
+}
+
+/// What a mark stands for. A name with a mistake stands for what was meant, so that nothing else is
+/// said of its variant.
+fn list_dialects(names: &[MarkName<'_>]) -> Vec<Dialect> {
+    let dialects = names.iter().filter_map(|name| name.known.or(name.meant.map(|it| it.1)));
+    let mut dialects: Vec<Dialect> = dialects.collect();
+    dialects.sort_by_key(|dialect| *dialect as u8);
+    dialects.dedup();
+    dialects
+}
+
+/// Names in the marks of a text that no database has: the byte, and what to write.
+pub(super) fn find_wrong_marks(text: &str) -> Vec<(usize, String)> {
+    let comments = split_tokens(text).into_iter().filter(|it| it.kind == TokenKind::Comment);
+    let marks =
+        comments.map(|token| (token.span.start, read_mark(&text[token.span]).unwrap_or_default()));
+    let wrong = marks.flat_map(|(start, names)| {
+        let wrong = names.into_iter().filter(|name| name.known.is_none());
+        wrong.map(move |MarkName { text, byte, meant, .. }| {
+            let advice = match meant {
+                Some((name, _)) => format!("did you mean {name}?"),
+                None => "write sqlite, mysql, mariadb or postgres".into(),
+            };
+            (start + byte, format!("there is no variant `{text}`; {advice}"))
+        })
+    });
+    wrong.collect()
 }
 
 #[cfg(test)]

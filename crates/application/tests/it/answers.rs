@@ -2,6 +2,7 @@
 
 use bakeoff_engines::statement::Set;
 use bakeoff_engines::{Action, find_level};
+use bakeoff_workloads::OperationPaths;
 
 use crate::stage::{Sent, Stage, to_files};
 
@@ -27,6 +28,39 @@ fn run_once(script: &str) -> Result<Vec<String>, String> {
         None => Ok(sent.kept),
         Some(error) => Err(error),
     }
+}
+
+fn paths(rolled_back: u64, skipped: u64, unmatched: u64, begun_again: u64) -> OperationPaths {
+    OperationPaths { rolled_back, skipped, unmatched, begun_again }
+}
+
+/// Some find the row below three, and raise it; those after them give up.
+const RAISE: &str = "BEGIN;\nSELECT n FROM items WHERE id = 1 \\gset\n\
+                     \\if :n < 3\nUPDATE items SET n = n + 1 WHERE id = 1;\nCOMMIT;\n\
+                     \\else\nUPDATE items SET n = 99 WHERE id = 1;\nROLLBACK;\n\\endif\n\
+                     SELECT n FROM items WHERE id = 99 \\gset none_ optional";
+
+#[test]
+fn a_script_that_gives_up_rolls_back_and_counts_it() {
+    for (number, sent) in run_often(RAISE, 6).into_iter().enumerate() {
+        let gives_up = number >= 3;
+        assert_eq!(sent.error, None);
+        assert_eq!(sent.undone.len(), usize::from(gives_up), "{sent:#?}");
+        // The last statement is a transaction of its own.
+        assert_eq!(sent.tally.transactions, if gives_up { 1 } else { 2 });
+        assert_eq!((sent.tally.retries, sent.tally.paths), (0, paths(gives_up.into(), 0, 1, 0)));
+    }
+}
+
+/// What a conflict rolls back is no path of the script.
+#[test]
+fn conflicts_change_no_count_of_paths() {
+    let files = [("schema.sql", SCHEMA), ("workload.toml", ROWS), ("op.sql", RAISE)];
+    let sent = Stage::new(to_files("lab", &files)).record(0, 1, 20, true).operations;
+    assert!(sent.iter().any(|it| it.tally.retries > 0) && sent.iter().all(|it| it.error.is_none()));
+    let given_up = sent.iter().map(|it| it.tally.paths.rolled_back).sum::<u64>();
+    assert_eq!(given_up, 17);
+    assert!(sent.iter().all(|it| it.tally.paths.unmatched == 1), "{sent:#?}");
 }
 
 #[test]
@@ -80,12 +114,16 @@ fn a_row_that_is_there_is_an_error_is_skipped_or_is_drawn_again() {
     assert!(failed.contains("lab/op.sql:5:1: "), "{failed}");
     let skipped = run_often(&insert("skip", "1"), 2).remove(1);
     assert_eq!((skipped.error, skipped.kept.len(), skipped.tally.transactions), (None, 0, 0));
-    assert_eq!(skipped.undone.len(), 1);
+    assert_eq!((skipped.undone.len(), skipped.tally.paths), (1, paths(0, 1, 0, 0)));
     let again = run_often(&insert("again", "random(1, 20)"), 5);
     assert!(again.iter().all(|it| it.error.is_none() && it.kept.len() == 2), "{again:#?}");
     let undone: Vec<&Sent> = again.iter().filter(|it| !it.undone.is_empty()).collect();
     assert!(undone.iter().all(|it| it.undone[0][0] != it.kept[0]), "other draws: {undone:#?}");
     assert!(!undone.is_empty());
+    for sent in &again {
+        let times = sent.undone.len() as u64;
+        assert_eq!((sent.tally.retries, sent.tally.paths), (0, paths(0, 0, 0, times)));
+    }
     let told = run_once(&insert("again", "1")).unwrap_err();
     assert!(told.contains("100 times"), "{told}");
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use bakeoff_engines::{Access, Action, Database, Loader, Result, Rows, Session, Value, find_level};
 use bakeoff_workloads::{AuditFindings, Claims, OperationTally, read_claim_clock};
 
-use crate::stage::{Stage, example};
+use crate::stage::{Stage, example, to_files};
 
 const CLIENTS: usize = 3;
 
@@ -133,6 +133,31 @@ fn a_sound_database_has_no_finding() {
     let shop = Shop::new(12, &|_| true);
     assert_eq!(shop.audit(), AuditFindings::default());
     assert_eq!(shop.count_acknowledged(u64::MAX), 36);
+}
+
+/// What a script rolls back is no transaction: its rows are missed by nobody.
+#[test]
+fn a_transaction_that_its_script_rolls_back_leaves_no_claim() {
+    const GIVES_UP: &str = "\\set k random(1000, 1000000000)\nBEGIN;\n\
+                            INSERT INTO log (id, a) VALUES (:k, 1);\n\
+                            \\if random(1, 3) = 1\nROLLBACK;\n\\else\nCOMMIT;\n\\endif\n\
+                            INSERT INTO log (id, a) VALUES (-:k, 2);";
+    let schema = "CREATE TABLE log (id BIGINT PRIMARY KEY, a BIGINT);";
+    let files = to_files("lab", &[("schema.sql", schema), ("op.sql", GIVES_UP)]);
+    let stage = Stage::on(find_level("sqlite").unwrap(), files, Vec::new());
+    let audited = stage.prepared.as_audited().unwrap();
+    let kept = Rc::new(RefCell::new(Vec::new()));
+    let mut client = audited.make_claimant(0, Box::new(KeptBytes(Rc::clone(&kept))));
+    let mut session = stage.database.session().unwrap();
+    let mut tally = OperationTally::default();
+    (0..40).for_each(|_| client.run_operation(0, &mut *session, &mut tally).unwrap());
+    drop((client, session));
+    let (claims, given_up) = ([kept.take()], tally.paths.rolled_back);
+    assert!((1..40).contains(&given_up), "{tally:?}");
+    assert_eq!(tally.transactions, 80 - given_up);
+    assert_eq!(audited.count_acknowledged(&claims, u64::MAX), 80 - given_up);
+    let found = audited.audit_database(&*stage.database, &claims, u64::MAX).unwrap();
+    assert_eq!(found, AuditFindings::default());
 }
 
 #[test]

@@ -7,4 +7,5 @@ mod draws;
 mod fuzz;
 mod mistakes;
 mod pgbench;
+mod servers;
 mod stage;

@@ -22,6 +22,38 @@ const SCRIPTS: &[(&str, &[&str])] = &[
         &["2:1: the transaction has no end: write COMMIT"],
     ),
     ("SELECT id FROM orders;\nCOMMIT;", &["2:1: there is no transaction"]),
+    // Each path through the script ends the transaction once.
+    (
+        "SELECT 1;\nBEGIN;\n\\if 1 > 2\nROLLBACK;\n\\endif",
+        &["2:1: a path through the script leaves this transaction open"],
+    ),
+    (
+        "SELECT 1;\nBEGIN;\n\\if 1 > 2\nROLLBACK;\n\\endif\nCOMMIT;",
+        &["6:1: a path comes here on which the transaction has ended already"],
+    ),
+    (
+        "SELECT 1;\nBEGIN;\n\\if 1 > 2\nROLLBACK;\n\\else\nCOMMIT;\n\\endif\nCOMMIT;",
+        &["8:1: there is no transaction to end"],
+    ),
+    (
+        "SELECT 1;\nBEGIN;\n\\if 1 > 2\nROLLBACK;\n\\endif\nBEGIN;\nCOMMIT;",
+        &["6:1: the transaction of shop/a"],
+    ),
+    (
+        "BEGIN;\n\\repeat 2\nSELECT 1;\nCOMMIT;\n\\end",
+        &[
+            "1:1: a path through the script leaves this transaction open",
+            "4:1: a path comes here on which the transaction has ended already",
+        ],
+    ),
+    (
+        "\\if 1 > 2\nBEGIN;\n\\endif\nSELECT 1;\nCOMMIT;",
+        &["5:1: a path comes here on which there is no transaction"],
+    ),
+    (
+        "BEGIN;\n\\if 1 > 2\nROLLBACK;\n\\elif 1 > 3\n\\again\n\\else\nSELECT 1;\nCOMMIT;\n\\endif",
+        &[],
+    ),
     (
         "\\pick o FROM ordes\nSELECT id FROM orders WHERE id = :o_id;",
         &["1:14: there is no table `ordes`"],
@@ -49,6 +81,23 @@ const SCRIPTS: &[(&str, &[&str])] = &[
         &["1:8: the table orders has no column colour"],
     ),
     ("\\set x rondom(1)\n\\set y :x + 1\nSELECT id FROM orders WHERE id = :x + :y;", &["1:8: "]),
+    // A variant whose name has a mistake is taken for what was meant.
+    (
+        "-- sqlite, mysql:\nSELECT id FROM orders;\n-- postgre:\nSELECT id FROM orders;",
+        &["3:4: there is no variant `postgre`; did you mean postgres?"],
+    ),
+    (
+        "-- sqlite, pgsql:\nSELECT id FROM orders;\n--  Mysqll :\nSELECT id FROM orders;",
+        &[
+            "1:12: there is no variant `pgsql`; did you mean postgres?",
+            "3:5: there is no variant `Mysqll`; did you mean mysql?",
+        ],
+    ),
+    (
+        "-- oracle, sqlite, mysql, postgres:\nSELECT id FROM orders;",
+        &["1:4: there is no variant `oracle`; write sqlite, mysql, mariadb or postgres"],
+    ),
+    ("-- orders:\nSELECT id FROM orders;\n-- mysql and postgres:\nSELECT 1;", &[]),
     // A statement in a transaction, and one that begins the next.
     ("BEGIN;\nUPDATE ordes SET id = 1;\nCOMMIT;", &["2:8: schema.sql has no table ordes"]),
 ];
@@ -197,6 +246,67 @@ fn values_that_can_not_be_unique_are_refused_with_the_numbers() {
             _ => {
                 assert_eq!(told.len(), 1, "{told:?}");
                 assert!(told[0].starts_with("shop/workload.toml:4:9: "), "{told:?}");
+            }
+        }
+    }
+}
+
+/// A reference is to lead to a row. Bounds tell it, or the values of all rows.
+#[test]
+fn a_reference_that_leads_to_no_row_is_refused_with_the_numbers() {
+    let schema = "CREATE TABLE customers (id INTEGER PRIMARY KEY, code VARCHAR(9) NOT NULL);\n\
+                  CREATE TABLE codes (code VARCHAR(9) PRIMARY KEY);\n\
+                  CREATE TABLE orders (id INTEGER PRIMARY KEY, \
+                  customer INTEGER REFERENCES customers (id), code VARCHAR(9) REFERENCES codes);";
+    let customers = "customers has 10,000 rows at scale 1, with the keys";
+    for (column, generator, key, said) in [
+        ("customer", "random(1, 20000)", "", format!("1 to 20,000, but {customers} 1 to 10,000")),
+        ("customer", "random(1, 10000)", "", String::new()),
+        ("customer", "null(0.1, random(0, 9))", "", format!("0 to 9, but {customers} 1 to 10,000")),
+        ("customer", "random(0, 9)", ":row", String::new()),
+        ("customer", ":row", "", format!("0 to 29,999, but {customers} 1 to 10,000")),
+        ("customer", ":row % 10000 + 1", "", String::new()),
+        ("customer", ":row / 3 + 1", "", String::new()),
+        ("customer", ":rows - :row", "", format!("1 to 30,000, but {customers} 1 to 10,000")),
+        ("customer", "10001", "", format!("10,001, but {customers} 1 to 10,000")),
+        ("customer", "pick(1, 10000 * :scale, zipf:0.8)", "", String::new()),
+        ("customer", "permute(:row, :rows)", "", format!("0 to 29,999, but {customers}")),
+        ("customer", "1 - :row", "", format!("-29,998 to 1, but {customers}")),
+        ("customer", "ref(customers, zipf:0.8)", ":row * 2", String::new()),
+        // Only the values tell it.
+        (
+            "customer",
+            "random(1, 10000)",
+            ":row * 2",
+            "in row 0 (from 0), but customers has 10,000 rows at scale 1, none with this key"
+                .into(),
+        ),
+        ("customer", "2 * random(0, 9999)", ":row * 2", String::new()),
+        ("customer", "2 * (:row % 10000) % 7 * 2", ":row * 2", String::new()),
+        ("code", "text('c', :row % 100)", "", String::new()),
+        (
+            "code",
+            "text('c', :row % 101)",
+            "",
+            "'c100' in row 100 (from 0), but codes has 100".into(),
+        ),
+        ("code", "null(1, 'x')", "", String::new()),
+    ] {
+        let key = if key.is_empty() { ":row + 1" } else { key };
+        let rows = format!(
+            "[rows]\ncustomers = 10000\norders = 30000\ncodes = 100\n[columns.codes]\ncode = \
+             \"text('c', :row)\"\n[columns.customers]\nid = \"{key}\"\n[columns.orders]\n\
+             {column} = \"{generator}\"\n"
+        );
+        let script = "SELECT code FROM orders WHERE id = 1;";
+        let told = told(&[("schema.sql", schema), ("workload.toml", &rows), ("op.sql", script)]);
+        match said.is_empty() {
+            true => assert_eq!(told, Vec::<String>::new(), "{generator} of {key}"),
+            false => {
+                assert_eq!(told.len(), 1, "{generator} of {key}: {told:?}");
+                let begins =
+                    format!("shop/workload.toml:10:{}: orders.{column} is ", column.len() + 5);
+                assert!(told[0].starts_with(&begins) && told[0].contains(&said), "{told:?}");
             }
         }
     }

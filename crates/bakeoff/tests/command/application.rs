@@ -47,6 +47,33 @@ fn an_application_is_made_checked_run_and_resumed_without_its_folder() {
     place.typed("report r").code(0).says(&["shop", "sqlite", "lmdb"]);
 }
 
+const SELL: &str = "\\set k random(1, :shows)\nBEGIN;\n\
+                    SELECT free FROM shows WHERE id = :k FOR UPDATE \\gset\n\
+                    \\if :free < 1\nROLLBACK;\n\
+                    \\else\nUPDATE shows SET free = free - 1 WHERE id = :k;\nCOMMIT;\n\\endif\n";
+
+/// When all seats are sold, nobody meets a conflict.
+#[test]
+fn what_a_script_gives_up_is_in_the_report_and_is_no_retry() {
+    let place = Place::new();
+    fs::create_dir(place.path("seats")).unwrap();
+    let schema = "CREATE TABLE shows (id INTEGER PRIMARY KEY, free INTEGER NOT NULL);\n";
+    place.write("seats/schema.sql", schema);
+    place.write("seats/workload.toml", "[rows]\nshows = 10\n[columns.shows]\nfree = \"2\"\n");
+    place.write("seats/sell.sql", SELL);
+    let run = "run seats --engine sqlite --clients 1 --seconds 0.5 --repetitions 1 --out r";
+    place.typed(run).code(0);
+    let document = place.json("r");
+    let warnings = document["warnings"].as_array().unwrap();
+    let text = |code: &str| {
+        let found = warnings.iter().find(|warning| warning["code"] == code)?;
+        found["text"].as_str().map(str::to_owned)
+    };
+    let paths = text("paths-taken").unwrap_or_else(|| panic!("{warnings:?}"));
+    assert!(paths.contains("of sell ") && paths.contains("rolled back by the script"), "{paths}");
+    assert_eq!(text("retries"), None);
+}
+
 #[test]
 fn every_mistake_of_a_folder_is_told_at_once() {
     let place = shop();

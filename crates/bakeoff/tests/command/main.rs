@@ -163,7 +163,7 @@ impl Done {
     #[track_caller]
     fn code(self, code: i32) -> Self {
         let (out, err) = (self.out(), self.err());
-        assert_eq!(self.0.status.code(), Some(code), "output:\n{out}\nerrors:\n{err}");
+        assert_eq!(self.0.status.code(), Some(code), "errors:\n{err}\noutput:\n{out}");
         self
     }
 

@@ -18,28 +18,54 @@ const SESSION_WAS_KILLED: u16 = 3169;
 const IDLE_TOO_LONG: u16 = 4031;
 const NO_RIGHT_TO_DATABASE: u16 = 1044;
 const ACCESS_DENIED: u16 = 1045;
+const SYNTAX: u16 = 1064;
 const UNKNOWN_DATABASE: u16 = 1049;
 const UNKNOWN_ENGINE: u16 = 1286;
 
 pub(super) fn to_error(failure: Failure) -> Error {
-    let code = match &failure {
-        Failure::MySqlError(answer) => answer.code,
-        Failure::FromValueError(mysql::Value::Bytes(_)) => {
-            return Error::from_engine("a text that it holds is not UTF-8");
-        }
-        _ => return Error::from_engine(failure),
-    };
-    match code {
-        DEADLOCK | LOCK_WAIT_TIMEOUT | ROW_CHANGED | INTERRUPTED => {
-            Error::Conflict(failure.to_string())
-        }
-        DUPLICATE | DUPLICATE_NAMED => Error::Duplicate(failure.to_string()),
+    let what = explain_failure(&failure);
+    let Failure::MySqlError(answer) = failure else { return Error::from_engine(what) };
+    match answer.code {
+        DEADLOCK | LOCK_WAIT_TIMEOUT | ROW_CHANGED | INTERRUPTED => Error::Conflict(what),
+        DUPLICATE | DUPLICATE_NAMED => Error::Duplicate(what),
         // An upsert reports this if it met the row of another key: see `crate::sql`.
         DIVISION_BY_ZERO => {
             Error::Duplicate("another row has these columns of a unique index".into())
         }
-        _ => Error::from_engine(failure),
+        _ => Error::from_engine(what),
     }
+}
+
+/// The server's own message, or the library's, without the names of the library's types.
+pub(super) fn explain_failure(failure: &Failure) -> String {
+    match failure {
+        Failure::MySqlError(answer) => answer.message.clone(),
+        Failure::IoError(error) => error.to_string(),
+        Failure::CodecError(error) => error.to_string(),
+        Failure::DriverError(error) => error.to_string(),
+        Failure::UrlError(error) => error.to_string(),
+        Failure::TlsError(error) => error.to_string(),
+        Failure::FromValueError(mysql::Value::Bytes(_)) => {
+            "a text that it holds is not UTF-8".into()
+        }
+        Failure::FromValueError(_) => "a value that it holds can't be read".into(),
+        Failure::FromRowError(_) => "a row that it holds can't be read".into(),
+    }
+}
+
+/// What to write where the server doesn't know a RETURNING that stands in a text.
+pub(super) fn explain_returning(text: &str, failure: &Failure) -> Option<String> {
+    let is_syntax = matches!(failure, Failure::MySqlError(answer) if answer.code == SYNTAX);
+    let mut words = text.split_whitespace().map(str::to_uppercase);
+    let first = words.next()?;
+    let returns = words.any(|word| word == "RETURNING");
+    (is_syntax && returns).then(|| {
+        format!(
+            "the server has no {first} … RETURNING: read the row by SELECT … FOR UPDATE in the same \
+             transaction, and write {first} without RETURNING, which runs everywhere; where nothing \
+             reads the answer, write that alone below `-- mysql:`"
+        )
+    })
 }
 
 pub(super) fn is_lost(failure: &Failure) -> bool {
@@ -90,7 +116,7 @@ pub(super) fn no_connection(failure: &Failure) -> String {
     let Failure::MySqlError(answer) = failure else {
         let why = match failure {
             Failure::DriverError(DriverError::CouldNotConnect(Some((_, why, _)))) => why.clone(),
-            other => other.to_string(),
+            other => explain_failure(other),
         };
         return format!(
             "no connection to the server: {why}; look whether it is running, and whether the URL's \

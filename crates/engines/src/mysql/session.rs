@@ -140,7 +140,7 @@ impl MariaDbConnection {
 }
 
 fn lost(failure: &Failure, may_persist: bool) -> Error {
-    let what = format!("the connection was lost: {failure}");
+    let what = format!("the connection was lost: {}", error::explain_failure(failure));
     if may_persist { Error::InDoubt(what) } else { Error::Conflict(what) }
 }
 
@@ -151,8 +151,10 @@ fn prepare_statement(
 ) -> Result<mysql::Statement> {
     let statement = connection.prep(text).map_err(|failure| match &failure {
         lost_one if error::is_lost(lost_one) => lost(&failure, false),
-        // The server's own words.
-        Failure::MySqlError(answer) if written.is_some() => Error::Usage(answer.message.clone()),
+        Failure::MySqlError(_) if written.is_some() => {
+            let what = error::explain_returning(text, &failure);
+            Error::Usage(what.unwrap_or_else(|| error::explain_failure(&failure)))
+        }
         _ => error::to_error(failure),
     })?;
     let Some(written) = written else { return Ok(statement) };
@@ -228,7 +230,7 @@ impl<'a> MariaDbClient<'a> {
             return lost(&failure, may_persist);
         }
         match may_persist && error::is_interrupted(&failure) {
-            true => Error::InDoubt(failure.to_string()),
+            true => Error::InDoubt(error::explain_failure(&failure)),
             false => error::to_error(failure),
         }
     }

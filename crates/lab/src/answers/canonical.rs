@@ -11,6 +11,8 @@ use super::generated_keys::Ids;
 
 /// Longer answers are cut to this many characters, with a digest.
 const MOST: usize = 100;
+/// Of their rows so many characters are kept, to show where two of them differ.
+const MOST_KEPT: usize = 10_000;
 
 pub fn is_unordered(action: &Action) -> bool {
     match action {
@@ -83,6 +85,27 @@ fn format_rows(rows: &Rows) -> String {
         write!(text, " ({})", cells.join(", ")).expect("a string takes all");
     }
     text
+}
+
+/// The rows of an answer whose text was cut, up to [`MOST_KEPT`] characters.
+pub fn keep_rows(text: &str, rows: &Rows) -> Vec<Vec<String>> {
+    if text.chars().count() <= MOST {
+        return Vec::new();
+    }
+    let (mut left, mut kept) = (MOST_KEPT, Vec::new());
+    for row in 0..rows.len() {
+        let mut cells = Vec::new();
+        for value in rows.row(row) {
+            let cell: String = format_value(value).chars().take(left).collect();
+            left -= cell.chars().count();
+            cells.push(cell);
+        }
+        kept.push(cells);
+        if left == 0 {
+            break;
+        }
+    }
+    kept
 }
 
 fn format_value(value: Value<'_>) -> String {

@@ -121,7 +121,7 @@ impl<'a> ListeningSession<'a> {
             return;
         }
         let (text, said) = (canonical::describe_error(error).to_owned(), Some(error.to_string()));
-        self.answers.push(RecordedAnswer { statement, text, said });
+        self.answers.push(RecordedAnswer { statement, text, said, rows: Vec::new() });
     }
 
     fn ask_session(
@@ -174,7 +174,8 @@ impl Session for ListeningSession<'_> {
         let count = answer.inspect_err(|error| self.record_error(statement, error))?;
         self.hand_on(statement, rows);
         let text = canonical::format_answer(self.statements[statement].action, count, rows);
-        self.answers.push(RecordedAnswer { statement, text, said: None });
+        let rows = canonical::keep_rows(&text, rows);
+        self.answers.push(RecordedAnswer { statement, text, said: None, rows });
         Ok(count)
     }
 

@@ -106,11 +106,17 @@ impl ChildProcess {
     }
 
     pub fn tell_to_go(mut self) -> Result<Self, TrialError> {
+        match self.send_go()? {
+            true => Ok(self),
+            false => Err(TrialError::process_error(self.exit_report())),
+        }
+    }
+
+    /// False: it has ended.
+    pub fn send_go(&mut self) -> Result<bool, TrialError> {
         match self.send(GO) {
-            Ok(()) => Ok(self),
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                Err(TrialError::process_error(self.exit_report()))
-            }
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
             Err(error) => Err(TrialError::process_error(format!(
                 "its process can't be told to go on: {error}"
             ))),

@@ -81,11 +81,30 @@ fn an_answer_of_other_rows_is_found_with_its_statement() {
     let list = "open issues assigned to user";
     let newest = "10 rows: (999, 2, 10, \"would, are I have tried chepebean\", ";
     for (fault, operation, statement, answer, theirs) in [
-        (Fault::OtherValue, 11, list, newest, newest),
-        (Fault::FewerRows, 11, list, "9 rows: (999, 2, 10, \"would", newest),
-        (Fault::OtherOrder, 11, list, "10 rows: (759, 2, 1, \"", newest),
+        // Of two long answers the place is told where they differ.
+        (
+            Fault::OtherValue,
+            11,
+            list,
+            "10 rows, in row 10, which begins with",
+            "10 rows, in row 10,",
+        ),
+        (Fault::FewerRows, 11, list, "9 rows, ", "10 rows, "),
+        (
+            Fault::OtherOrder,
+            11,
+            list,
+            "10 rows, in row 1 column 1 is 759",
+            "10 rows, in row 1 column 1 is 999",
+        ),
         // By what is read later.
-        (Fault::LosesUpdate, 1, "issue by id", "1 rows: (823, ", "1 rows: (823, "),
+        (
+            Fault::LosesUpdate,
+            1,
+            "issue by id",
+            "1 rows, in row 1, which begins with 823, ",
+            "1 rows, in row 1, ",
+        ),
         (Fault::Error, 11, list, "an error: this engine is broken", newest),
         (Fault::Dies, 1, "workflow permissions", "an error: it is gone", "2 rows: (264, "),
     ] {

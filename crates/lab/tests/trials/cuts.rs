@@ -55,13 +55,22 @@ pub const TESTS: &[Test] = &[
     ("a_shop_on_a_sound_store_survives", || {
         drop(Stage::set_workload(with(Fault::None), "shop").keeps(cuts()));
     }),
+    ("a_shop_on_sqlite_survives", || {
+        drop(Stage::set_workload(level("sqlite"), "shop").keeps(MOST));
+    }),
+    ("a_shop_in_halves_is_caught", || {
+        is_caught_in_a_shop(Fault::InHalves, |it| {
+            it.torn > 0 && it.index_broken == 0 && it.corrupt.is_none()
+        });
+    }),
     ("an_early_answer_to_a_shop_is_caught", || {
-        let stage = Stage::set_workload(with(Fault::AnsweredEarly), "shop");
-        stage.caught(|cut| any(cut, |verdict| verdict.lost > 0));
+        is_caught_in_a_shop(Fault::AnsweredEarly, |it| it.lost > 0);
     }),
     ("an_index_without_its_row_in_a_shop_is_caught", || {
-        let stage = Stage::set_workload(with(Fault::IndexFirst), "shop");
-        stage.caught(|cut| any(cut, |verdict| verdict.index_broken > 0));
+        is_caught_in_a_shop(Fault::IndexFirst, |it| it.index_broken > 0);
+    }),
+    ("a_row_without_its_entry_in_a_shop_is_caught", || {
+        is_caught_in_a_shop(Fault::IndexSkipped, |it| it.index_broken > 0 && it.torn == 0);
     }),
     ("it_is_caught_by_posix", || loses(Fault::NoFolderSync, Metadata::Posix)),
     ("an_early_answer_is_caught", || loses(Fault::AnsweredEarly, Metadata::Ordered)),
@@ -127,6 +136,10 @@ fn any(cut: &Cut, what: impl Fn(&AuditResult) -> bool) -> bool {
 fn loses(fault: Fault, metadata: Metadata) {
     let stage = Stage::set(with(fault)).with(metadata, &Keep::ALL);
     stage.caught(|cut| any(cut, |verdict| verdict.lost > 0));
+}
+
+fn is_caught_in_a_shop(fault: Fault, how: impl Fn(&AuditResult) -> bool) {
+    Stage::set_workload(with(fault), "shop").caught(|cut| any(cut, &how));
 }
 
 fn servers_keep_strict() {

@@ -148,6 +148,8 @@ fn every_planted_fault_is_found(images: Option<u32>) {
         (Fault::NoFolderSync, Metadata::Posix, None),
         (Fault::AnsweredEarly, Metadata::Ordered, Some(60)),
         (Fault::IndexFirst, Metadata::Ordered, Some(60)),
+        (Fault::IndexSkipped, Metadata::Ordered, Some(60)),
+        (Fault::InHalves, Metadata::Ordered, Some(60)),
         (Fault::LateSync, Metadata::Ordered, Some(480)),
         (Fault::RareGap, Metadata::Ordered, None),
         (Fault::None, Metadata::Ordered, Some(60)),

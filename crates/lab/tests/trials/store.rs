@@ -52,6 +52,10 @@ pub enum Fault {
     AnsweredEarly,
     /// Indexes have a log of their own, which is written and synced before that of the rows.
     IndexFirst,
+    /// The log has rows alone: entries of indexes are written with the next base.
+    IndexSkipped,
+    /// A transaction is written and synced as two, one after the other.
+    InHalves,
     /// The log is thrown away before what was recovered from it is durable.
     HastyRecovery,
     /// What a power cut has left is never opened.
@@ -72,13 +76,15 @@ pub struct Store {
 }
 
 /// Each of them.
-pub static ALL: [Store; 11] = [
+pub static ALL: [Store; 13] = [
     Store { name: "sound", fault: Fault::None },
     Store { name: "no-sync", fault: Fault::NoSync },
     Store { name: "sync-before-write", fault: Fault::SyncBeforeWrite },
     Store { name: "no-folder-sync", fault: Fault::NoFolderSync },
     Store { name: "answered-early", fault: Fault::AnsweredEarly },
     Store { name: "index-first", fault: Fault::IndexFirst },
+    Store { name: "index-skipped", fault: Fault::IndexSkipped },
+    Store { name: "in-halves", fault: Fault::InHalves },
     Store { name: "hasty-recovery", fault: Fault::HastyRecovery },
     Store { name: "never-ready", fault: Fault::NeverReady },
     Store { name: "ready-at-last", fault: Fault::ReadyAtLast },
@@ -225,16 +231,34 @@ impl Files {
         if self.since >= every && self.fault != Fault::AnsweredEarly {
             return self.write_base(state);
         }
-        let (indexes, rows): (Changes, Changes) = match self.fault {
-            Fault::IndexFirst => due.into_iter().partition(|((space, _), _)| self.is_index[*space]),
-            _ => (Changes::new(), due),
-        };
-        for (log, changes) in [(1, indexes), (0, rows)] {
+        for (log, changes) in self.part_changes(due) {
             if !changes.is_empty() {
                 self.append(log, &changes)?;
             }
         }
         Ok(())
+    }
+
+    /// What goes to which log, in this order.
+    fn part_changes(&self, mut due: Changes) -> [(usize, Changes); 2] {
+        let is_entry = |change: &(Key, Option<Vec<u8>>)| self.is_index[change.0.0];
+        match self.fault {
+            Fault::IndexFirst | Fault::IndexSkipped => {
+                let (mut entries, rows): (Changes, Changes) = due.into_iter().partition(is_entry);
+                if self.fault == Fault::IndexSkipped {
+                    entries.clear();
+                }
+                [(1, entries), (0, rows)]
+            }
+            Fault::InHalves => {
+                // A row and its entries, which come before it, stay together: no index is broken.
+                let is_whole = |end: &usize| *end == 0 || !is_entry(&due[end - 1]);
+                let half = (0..=due.len() / 2).rfind(is_whole).unwrap_or(0);
+                let second = due.split_off(half);
+                [(0, due), (0, second)]
+            }
+            _ => [(0, due), (0, Changes::new())],
+        }
     }
 
     fn append(&mut self, log: usize, changes: &Changes) -> Result<()> {

@@ -170,7 +170,11 @@ fn a_drive_that_a_number_ends_leaves_nothing_out_that_was_slow() {
 /// but for the edges.
 #[test]
 fn counted_and_littles_rate_agree_where_no_client_starves() {
-    let rows = |turn: usize| crate::WorkAmount { rows: 1 + turn as u64 % 2, bytes: 4096 };
+    let rows = |turn: usize| crate::WorkAmount {
+        rows: 1 + turn as u64 % 2,
+        bytes: 4096,
+        ..Default::default()
+    };
     let client = |_| {
         move |turn: usize| Work {
             done: OperationOutcome { work: rows(turn), ..OperationOutcome::default() },
@@ -201,7 +205,7 @@ fn a_total_is_over_all_kinds_and_leaves_failures_out() {
             0 => failing(20 * MS, "no"),
             1 => Work {
                 done: OperationOutcome {
-                    work: crate::WorkAmount { rows: 7, bytes: 0 },
+                    work: crate::WorkAmount { rows: 7, ..Default::default() },
                     ..OperationOutcome::default()
                 },
                 ..Work::of(0, 10 * MS)

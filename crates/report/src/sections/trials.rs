@@ -90,11 +90,15 @@ fn find_rate(layout: &DocumentLayout<'_>) -> Option<FigureOfMerit> {
     Some(layout.document.run.run.figure_of_merit).filter(|merit| merit.is_rate())
 }
 
-const REST: [&str; 8] = [
+const REST: [&str; 12] = [
     "offered, 1/s",
     "not started",
     "errors",
     "retries",
+    "rolled back by the script",
+    "skipped",
+    "unmatched",
+    "begun again",
     "space, MB",
     "client CPU, s",
     "engine CPU, s",
@@ -138,11 +142,20 @@ fn trial_cells(layout: &DocumentLayout<'_>, trial: &TrialSummary) -> Vec<String>
         words::format_count(all.fold(0, u64::saturating_add))
     };
     let measured = |measure: &Measure, scope| trial.measures.get(measure, &scope);
+    let [rolled_back, skipped, unmatched, begun_again] = PATHS.map(|path| {
+        let scopes = trial.operations.iter().map(|it| Scope::Operation(it.name.clone().into()));
+        let counts: Vec<f64> = scopes.filter_map(|scope| measured(path, scope)).collect();
+        (!counts.is_empty()).then(|| counts.iter().sum::<f64>())
+    });
     let rest: [String; REST.len()] = [
         figure(measured(&OFFERED, Scope::Clients)),
         figure(measured(&NOT_STARTED, Scope::Clients)),
         sum(|o| o.errors),
         sum(|o| o.retries),
+        figure(rolled_back),
+        figure(skipped),
+        figure(unmatched),
+        figure(begun_again),
         figure(measured(&SPACE, Scope::Trial).map(|bytes| bytes / 1e6)),
         figure(measured(&CPU, Scope::Clients)),
         figure(measured(&CPU, Scope::DATABASE)),

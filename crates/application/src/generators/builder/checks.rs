@@ -11,8 +11,8 @@ use crate::generators::spread::{
 };
 use crate::generators::{ValueSource, WrittenGenerator};
 
-/// Rows that are unproven where nothing proves that they differ.
-const MOST_COMPARED: i64 = 100_000;
+/// Rows whose values are compared where nothing else proves what has to hold of them.
+pub(crate) const MOST_COMPARED: i64 = 100_000;
 
 impl GeneratorBuilder<'_> {
     /// What is made up refers to rows that are there, by their whole keys.
@@ -274,9 +274,9 @@ fn find_written_spread(expression: &Expression, rows: i64, is_key: bool) -> Valu
 
 /// As `10,000`.
 pub(crate) fn group_digits(number: i64) -> String {
-    let digits = number.to_string();
+    let digits = number.unsigned_abs().to_string();
     let comma = |at: usize| at > 0 && (digits.len() - at).is_multiple_of(3);
-    let mut grouped = String::new();
+    let mut grouped = if number < 0 { "-".to_owned() } else { String::new() };
     for (at, digit) in digits.chars().enumerate() {
         grouped.extend(comma(at).then_some(','));
         grouped.push(digit);

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use bakeoff_application::{Application, Datum};
 use bakeoff_engines::statement::ReadOrder;
 use bakeoff_engines::{Access, Action, Database, Result, Rows, Session, Statement, Value};
+use bakeoff_lab::answers::describe_difference;
 use bakeoff_workloads::{OperationTally, PreparedWorkload, Workload};
 
 /// Characters of a cell that are shown.
@@ -19,7 +20,7 @@ pub struct StatementAnswer {
     statement: String,
     rows: u64,
     /// Sorted; empty if the engine may choose among more rows.
-    cells: Vec<String>,
+    cells: Vec<Vec<String>>,
     first: String,
 }
 
@@ -33,10 +34,10 @@ pub fn answer_operations(
     let statements = prepared.statements();
     let mut session = AnswersSession { session, statements, operation: 0, told: Vec::new() };
     let mut client = prepared.make_client(0, 1, 1);
-    for operation in 0..application.operations().len() {
+    for (operation, name) in application.operations().iter().enumerate() {
         session.operation = operation;
         let ran = client.run_operation(operation, &mut session, &mut OperationTally::default());
-        ran.map_err(|error| error.to_string())?;
+        ran.map_err(|error| format!("operation {name}: {error}"))?;
     }
     let wrong = prepared.find_violations(database).map_err(|error| error.to_string())?;
     match wrong.is_empty() {
@@ -69,12 +70,12 @@ pub fn find_difference(one: &[StatementAnswer], other: &[StatementAnswer]) -> Op
     let (one, other) = one.iter().zip(other).find(|(one, other)| {
         (one.rows, &one.cells) != (other.rows, &other.cells) || one.statement != other.statement
     })?;
-    let missing = |here: &StatementAnswer, there: &StatementAnswer| {
-        let only = here.cells.iter().find(|row| !there.cells.contains(row));
-        let row = only.map(|row| format!(", ({row}) among them")).unwrap_or_default();
-        format!("{} rows{row}", here.rows)
-    };
-    Some(format!("{}: {}, and not {}", one.statement, missing(other, one), missing(one, other)))
+    let places = describe_difference(&other.cells, &one.cells).unwrap_or_default();
+    let [here, there] = [(other, &places[0]), (one, &places[1])].map(|(answer, place)| {
+        let comma = if place.is_empty() { "" } else { ", " };
+        format!("{} rows{comma}{place}", answer.rows)
+    });
+    Some(format!("{}: {here}, and not {there}", one.statement))
 }
 
 /// Passes calls on, and keeps what is answered.
@@ -100,8 +101,8 @@ impl Session for AnswersSession<'_> {
                 format!(": {}", cells.join(" | "))
             }
         };
-        let row = |row: usize| rows.row(row).map(format_cell).collect::<Vec<_>>().join(" | ");
-        let mut cells: Vec<String> = match is_free(&statement.action) {
+        let row = |row: usize| rows.row(row).map(format_cell).collect::<Vec<_>>();
+        let mut cells: Vec<Vec<String>> = match is_free(&statement.action) {
             true => Vec::new(),
             false => (0..rows.len()).map(row).collect(),
         };

@@ -8,7 +8,7 @@ use bakeoff_load::{
 };
 use bakeoff_results::Measures;
 use bakeoff_results::measure::DATABASE_GROUP;
-use bakeoff_workloads::{self as workloads, Claims, Name};
+use bakeoff_workloads::{self as workloads, Claims, Name, OperationPaths};
 
 use super::kinds::Kinds;
 use super::meter::{MeteredSession, TimeSplit};
@@ -225,7 +225,10 @@ impl BlockingClient for &mut SessionClient<'_> {
         if !round_trip.is_zero() {
             std::thread::sleep(*round_trip);
         }
-        let work = WorkAmount { rows: tally.rows, bytes: tally.bytes };
+        let OperationPaths { rolled_back, skipped, unmatched, begun_again } = tally.paths;
+        // In the order of `measure::PATHS`.
+        let counts = [rolled_back, skipped, unmatched, begun_again];
+        let work = WorkAmount { rows: tally.rows, bytes: tally.bytes, counts };
         OperationOutcome { retries: tally.retries, work, error }
     }
 

@@ -107,6 +107,16 @@ fn put_work(measures: &mut Measures, outcome: &DriveOutcome, names: &[Name]) {
             measures.set(what, Scope::Operation(name.clone()), number as f64);
         }
     }
+    put_paths(measures, outcome, names);
+}
+
+fn put_paths(measures: &mut Measures, outcome: &DriveOutcome, names: &[Name]) {
+    for (name, kind) in names.iter().zip(&outcome.kinds) {
+        for (what, count) in measure::PATHS.into_iter().zip(kind.ended.work.counts) {
+            let count = Some(count as f64).filter(|count| *count > 0.0);
+            measures.set_some(what, Scope::Operation(name.clone()), count);
+        }
+    }
 }
 
 fn operation_records(
