@@ -55,7 +55,7 @@ soak: packages tests
 bench:
 	cargo bench --locked -p bakeoff-load -p bakeoff
 
-# The part of it about an application of the user's own: beside a built-in workload, and beside pgbench. On a quiet
+# The part of it about an application of SQL: beside the same reads in Rust, and beside pgbench. On a quiet
 # machine, 5 minutes.
 bench-application:
 	cargo bench --locked -p bakeoff --bench application

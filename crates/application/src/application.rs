@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bakeoff_engines::{Declared, Statement};
-use bakeoff_workloads::{TextSource, WorkloadScale};
+use bakeoff_workloads::{PREPARED, TextSource, WorkloadScale};
 
 use crate::configuration::Configuration;
 use crate::expression::RowKeys as _;
@@ -13,11 +13,10 @@ use crate::generators::{TableRows, group_digits};
 use crate::mix::OperationMix;
 use crate::rows::{RowPlan, estimate_bytes};
 use crate::script::ScriptCompiler;
-use crate::script::pieces::{ScriptPiece, split_script};
 use crate::script::steps::{AnswerUse, Operation, Step};
-use crate::sql::{CompiledStatement, SqlSchema, compile_statement};
+use crate::sql::{CompiledStatement, SqlSchema};
 use crate::workload::{MIX, declare_choice, deletes_from};
-use crate::{Mistakes, SourcePlace, audit, pgbench};
+use crate::{Mistakes, audit, pgbench};
 
 /// An application of somebody's own, as a workload.
 pub struct Application {
@@ -30,7 +29,7 @@ pub struct Application {
     pub(crate) statements: Vec<Statement>,
     /// The numbers of the statements that each operation runs.
     pub(crate) runs: Vec<Vec<usize>>,
-    pub(crate) invariants: Vec<(Statement, SourcePlace)>,
+    pub(crate) invariants: Option<Arc<Operation>>,
     /// At least one; the first is the default.
     pub(crate) mixes: Vec<OperationMix>,
     pub(crate) scales: Vec<WorkloadScale>,
@@ -88,7 +87,7 @@ struct CompiledFiles {
     row_plan: RowPlan,
     operations: Vec<Operation>,
     statements: Vec<CompiledStatement>,
-    invariants: Vec<(CompiledStatement, SourcePlace)>,
+    invariants: Option<Operation>,
     mixes: Vec<OperationMix>,
 }
 
@@ -99,8 +98,7 @@ impl ApplicationCompiler<'_> {
         let schema = self.read_schema();
         let is_sound = self.mistakes.count() == before;
         let row_plan = RowPlan::new(&schema, &configuration, self.mistakes);
-        let (operations, statements) = self.compile_operations(&configuration, &schema);
-        let invariants = self.compile_invariants(&schema);
+        let (operations, invariants, statements) = self.compile_operations(&configuration, &schema);
         let mixes = self.compile_mixes(&configuration, &operations);
         if !is_sound {
             // A table that could not be read would be missed wherever it is used.
@@ -121,7 +119,7 @@ impl ApplicationCompiler<'_> {
         &mut self,
         configuration: &Configuration,
         schema: &SqlSchema,
-    ) -> (Vec<Operation>, Vec<CompiledStatement>) {
+    ) -> (Vec<Operation>, Option<Operation>, Vec<CompiledStatement>) {
         let factors = configuration.factors.iter().map(|factor| factor.name.text.clone());
         let tables = schema.schema.tables.iter().map(|table| table.name.clone());
         let given: Vec<String> = factors.chain(tables).collect();
@@ -148,7 +146,11 @@ impl ApplicationCompiler<'_> {
                 }
             }
         }
-        (operations, compiler.statements)
+        let invariants =
+            self.files.texts.get(files::INVARIANTS).map(|text| {
+                compiler.compile_invariants(text, &self.files.place_of(files::INVARIANTS))
+            });
+        (operations, invariants, compiler.statements)
     }
 
     fn read_configuration(&mut self) -> Configuration {
@@ -171,37 +173,6 @@ impl ApplicationCompiler<'_> {
             self.mistakes.add(schema.tables[taken].place.clone(), what);
         }
         schema
-    }
-
-    fn compile_invariants(&mut self, schema: &SqlSchema) -> Vec<(CompiledStatement, SourcePlace)> {
-        let Some(text) = self.files.texts.get(files::INVARIANTS) else { return Vec::new() };
-        let place = self.files.place_of(files::INVARIANTS);
-        let mut compiled = Vec::new();
-        for piece in split_script(text, &place, self.mistakes) {
-            match piece {
-                ScriptPiece::Command { place, .. } => {
-                    self.mistakes.add(place, "an invariant is a query alone: leave it out");
-                }
-                ScriptPiece::Statement { text, place, .. } => {
-                    let statement = compile_statement(text, &place, schema, self.mistakes);
-                    let Some(mut statement) = statement else { continue };
-                    // Its first word's: comments stand before it.
-                    let place = statement.place.clone();
-                    if statement.writes {
-                        self.mistakes
-                            .add(place.clone(), "an invariant is a query: it writes nothing");
-                    } else if !statement.has_own_values() {
-                        self.mistakes.add(place.clone(), "an invariant has no parameters");
-                    } else if !statement.list_sources().is_empty() {
-                        // Its values stand in its text.
-                        statement.fitted = None;
-                        statement.why_not = Some("an invariant with values".into());
-                    }
-                    compiled.push((statement, place));
-                }
-            }
-        }
-        compiled
     }
 
     fn compile_mixes(
@@ -238,11 +209,7 @@ impl CompiledFiles {
             factors: self.declare_factors(),
             deleted_tables: deleted.collect(),
             writes: self.statements.iter().any(|statement| statement.writes),
-            invariants: self
-                .invariants
-                .iter()
-                .map(|(statement, place)| (statement.to_statement(), place.clone()))
-                .collect(),
+            invariants: self.invariants.map(Arc::new),
             operations: Arc::new(self.operations),
             schema: self.schema,
             row_plan: self.row_plan,
@@ -262,7 +229,7 @@ impl CompiledFiles {
             let summary = format!("the variable :{}", factor.name.text);
             declare_choice(&factor.name.text, &summary, &factor.levels)
         });
-        mix.into_iter().chain(own).collect()
+        mix.into_iter().chain(own).chain([&PREPARED]).collect()
     }
 
     fn describe_scales(&self) -> Vec<WorkloadScale> {
@@ -286,7 +253,8 @@ impl CompiledFiles {
     }
 }
 
-fn list_statements(operation: &Operation) -> Vec<usize> {
+/// The numbers of the statements that it runs.
+pub fn list_statements(operation: &Operation) -> Vec<usize> {
     let run = |step: &Step| if let Step::Run(run) = step { Some(run.statement) } else { None };
     operation.steps.iter().filter_map(|placed| run(&placed.step)).collect()
 }

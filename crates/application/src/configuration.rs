@@ -3,6 +3,7 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::workload::BUILT_IN_FACTORS;
 use crate::{Mistakes, SourcePlace};
 
 /// A text of the file with its place.
@@ -232,6 +233,14 @@ impl ConfigurationReader<'_> {
             let levels: Vec<String> =
                 items.iter().filter_map(|item| self.read_text(item)).map(|it| it.text).collect();
             let wrong = levels.iter().find_map(|level| check_level_name(level).err());
+            if BUILT_IN_FACTORS.contains(&&*name.text) {
+                let what = format!(
+                    "every application may have a factor `{}`: take another name",
+                    name.text
+                );
+                self.mistakes.add(name.place, what);
+                continue;
+            }
             match (wrong, levels.is_empty()) {
                 (Some(why), _) => self.refuse(value.span().start, why),
                 (None, true) => self.refuse(value.span().start, "has no level"),
@@ -298,6 +307,7 @@ mod tests {
             ("[scales]\nsmall = -1", ":2:9: is no whole number above 0"),
             ("[factors]\nhot = 1", ":2:7: is no list of levels"),
             ("[factors]\nhot = []", ":2:7: has no level"),
+            ("[factors]\nprepared = [1]", ":2:1: every application may have a factor `prepared`"),
             ("[rows]\na = true", ":2:5: is neither a text nor a number"),
             ("é = ", "shop/workload.toml:1:1: "),
         ] {

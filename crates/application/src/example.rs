@@ -1,4 +1,9 @@
-//! The examples that `bakeoff new` writes.
+//! The examples that `bakeoff new` writes. Some of them are built-in workloads.
+
+use std::collections::BTreeMap;
+
+use crate::ApplicationFiles;
+use crate::files::is_read;
 
 /// A folder that runs as it is.
 #[derive(Clone, Copy, Debug)]
@@ -9,6 +14,19 @@ pub struct ExampleFolder {
     pub summary: &'static str,
     /// Names and texts.
     pub files: &'static [(&'static str, &'static str)],
+}
+
+impl ExampleFolder {
+    /// What [`ApplicationFiles::read_folder`] reads of the folder. Messages name it as the example.
+    pub fn to_files(&self) -> ApplicationFiles {
+        let read = self.files.iter().filter(|(name, _)| is_read(name));
+        ApplicationFiles {
+            name: self.name.into(),
+            texts: read.map(|(name, text)| ((*name).into(), (*text).into())).collect(),
+            weights: BTreeMap::new(),
+            shown: self.name.into(),
+        }
+    }
 }
 
 macro_rules! files {
@@ -27,8 +45,8 @@ pub const EXAMPLES: [ExampleFolder; 3] = [
     },
     ExampleFolder {
         name: "point",
-        summary: "one read by key, as the workload point",
-        files: files!("point": "schema.sql" "read.sql" "workload.toml"),
+        summary: "one read by key: the workload point",
+        files: files!("point": "schema.sql" "read.sql" "invariants.sql" "workload.toml"),
     },
     ExampleFolder {
         name: "oltp",

@@ -229,6 +229,11 @@ impl ApplicationFiles {
     }
 }
 
+/// Whether a folder's file of this name means something.
+pub fn is_read(file: &str) -> bool {
+    file.ends_with(".sql") || file == CONFIGURATION
+}
+
 fn is_operation(file: &str) -> bool {
     let special = [SCHEMA, INVARIANTS].contains(&file) || file.starts_with("schema.");
     file.ends_with(".sql") && !special
@@ -254,8 +259,7 @@ fn list_texts(folder: &Path) -> io::Result<(Dir, Vec<String>)> {
     let mut names = Vec::new();
     for entry in dir.list_entries()? {
         let name = entry.name.to_string_lossy().into_owned();
-        let wanted = name.ends_with(".sql") || name == CONFIGURATION;
-        if wanted && entry.kind != EntryKind::Folder {
+        if is_read(&name) && entry.kind != EntryKind::Folder {
             names.push(name);
         }
     }

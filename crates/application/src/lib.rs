@@ -9,6 +9,7 @@
 
 mod application;
 mod audit;
+mod built_in;
 mod claims;
 mod client;
 mod configuration;
@@ -29,6 +30,7 @@ mod sql;
 mod workload;
 
 pub use application::Application;
+pub use built_in::{find_built_in, list_built_in};
 pub use datum::Datum;
 pub use example::{EXAMPLES, ExampleFolder};
 pub use files::{ApplicationFiles, ScriptArgument};

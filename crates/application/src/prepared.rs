@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use bakeoff_engines::{Action, Database, Error, Result, Rows, Schema, Session, Statement};
+use bakeoff_engines::{Action, Database, Result, Schema, Statement};
 use bakeoff_workloads::{
     AuditFindings, Audited, Claims, PreparedWorkload, RowsError, Take, TextSource, WorkloadClient,
 };
 
-use crate::SourcePlace;
 use crate::audit::{AuditStatements, DatabaseAudit};
 use crate::claims::{TransactionClaims, read_claims, saw_violation};
 use crate::client::{ApplicationClient, name_place};
@@ -16,17 +15,6 @@ use crate::generators::TableRows;
 use crate::given::GivenValue;
 use crate::mix::OperationMix;
 use crate::script::steps::Operation;
-
-/// Rows of a failing invariant that are told.
-const TOLD: usize = 5;
-
-/// A query that must answer 0, or nothing.
-#[derive(Clone, Debug)]
-pub struct Invariant {
-    /// Its number among the prepared statements.
-    pub statement: usize,
-    pub place: SourcePlace,
-}
 
 pub struct PreparedApplication {
     pub schema: Schema,
@@ -41,8 +29,11 @@ pub struct PreparedApplication {
     pub given: Vec<GivenValue>,
     pub rows: TableRows,
     pub text: Arc<TextSource>,
-    pub invariants: Vec<Invariant>,
-    pub audit: AuditStatements,
+    pub invariants: Option<Arc<Operation>>,
+    /// The first of the invariants' statements, which are the last.
+    pub first_optional: usize,
+    /// If it writes. The last table is the audit's then.
+    pub audit: Option<AuditStatements>,
     /// Tables that no operation deletes from.
     pub kept_tables: BTreeSet<usize>,
 }
@@ -58,7 +49,7 @@ impl PreparedWorkload for PreparedApplication {
 
     /// The invariants: they may need SQL.
     fn count_optional(&self) -> usize {
-        self.invariants.len()
+        self.statements.len() - self.first_optional
     }
 
     fn has_operation(&self, operation: usize) -> bool {
@@ -66,9 +57,9 @@ impl PreparedWorkload for PreparedApplication {
     }
 
     fn rows(&self, table: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {
-        match table + 1 < self.schema.tables.len() {
-            true => self.rows.for_each_row(table, row),
-            false => Ok(()),
+        match self.audit.is_some() && table + 1 == self.schema.tables.len() {
+            true => Ok(()),
+            false => self.rows.for_each_row(table, row),
         }
     }
 
@@ -82,59 +73,25 @@ impl PreparedWorkload for PreparedApplication {
     }
 
     fn find_violations(&self, database: &dyn Database) -> Result<Vec<String>> {
-        let mut session = database.session()?;
-        let mut violations = Vec::new();
-        for invariant in &self.invariants {
-            violations.extend(self.check_invariant(invariant, &mut *session)?);
-        }
-        Ok(violations)
+        let mut client = ApplicationClient::new(self, 0, 1, self.seed);
+        client.find_violations(&mut *database.session()?)
     }
 
     fn as_audited(&self) -> Option<&dyn Audited> {
-        Some(self)
+        self.audit.as_ref().map(|_| self as &dyn Audited)
     }
 }
 
 impl PreparedApplication {
-    /// Whether an invariant fails now.
-    pub fn is_violated(&self, session: &mut dyn Session) -> Result<bool> {
-        for invariant in &self.invariants {
-            if self.check_invariant(invariant, session)?.is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+    /// Panics if it writes nothing: then nobody audits it.
+    pub fn audit_statements(&self) -> &AuditStatements {
+        self.audit.as_ref().expect("an application that writes")
     }
 
-    fn check_invariant(
-        &self,
-        invariant: &Invariant,
-        session: &mut dyn Session,
-    ) -> Result<Option<String>> {
-        let mut rows = Rows::new();
-        match session.run(invariant.statement, &[], &mut rows) {
-            Ok(_) => {}
-            // An engine without SQL has none of them.
-            Err(Error::Usage(_)) if self.needs_sql() => return Ok(None),
-            Err(error) => return Err(name_place(&invariant.place, error)),
-        }
-        let is_zero = rows.len() == 1 && rows.width() == 1 && rows.get_int(0, 0) == Some(0);
-        if rows.is_empty() || is_zero {
-            return Ok(None);
-        }
-        let told = (0..rows.len().min(TOLD)).map(|row| {
-            let cells: Vec<String> =
-                rows.row(row).map(|cell| crate::Datum::from(cell).to_string()).collect();
-            format!("({})", cells.join(", "))
-        });
-        let told: Vec<String> = told.collect();
-        let more = if rows.len() > TOLD { ", …" } else { "" };
-        Ok(Some(format!("{}: answers {}{more}", invariant.place, told.join(", "))))
-    }
-
-    fn needs_sql(&self) -> bool {
-        let mut asked = self.invariants.iter().map(|it| &self.statements[it.statement].action);
-        asked.any(|action| matches!(action, Action::Sql(_)))
+    /// Whether an engine may be without the invariants.
+    pub fn needs_sql(&self) -> bool {
+        let optional = &self.statements[self.first_optional..];
+        optional.iter().any(|statement| matches!(statement.action, Action::Sql(_)))
     }
 }
 
@@ -161,7 +118,7 @@ impl Audited for PreparedApplication {
     ) -> Result<AuditFindings> {
         let claims: Vec<_> = bytes.iter().map(|bytes| read_claims(bytes, off_at_ns)).collect();
         let audit = DatabaseAudit {
-            statements: &self.audit,
+            statements: self.audit_statements(),
             schema: &self.schema,
             kept_tables: &self.kept_tables,
             claims: &claims,

@@ -3,6 +3,7 @@
 pub mod automatic;
 pub mod commands;
 mod compile;
+mod invariants;
 pub mod pieces;
 mod statements;
 pub mod steps;

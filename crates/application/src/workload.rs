@@ -3,21 +3,26 @@
 use std::sync::Arc;
 
 use bakeoff_engines::schema::Table;
-use bakeoff_engines::{Action, Declared, DeclaredLevels, LevelForm, Schema, Statement};
+use bakeoff_engines::{
+    Action, Declared, DeclaredLevels, LevelForm, Preparation, Schema, Statement,
+};
 use bakeoff_workloads::{
-    FigureOfMerit, Name, OperationCounts, PreparedWorkload, TextSource, Workload,
-    WorkloadParameters, WorkloadScale,
+    FigureOfMerit, Name, OperationCounts, PREPARED, PreparedWorkload, TextSource, Workload,
+    WorkloadParameters, WorkloadScale, read_preparation,
 };
 
-use crate::application::Application;
+use crate::application::{Application, list_statements};
 use crate::audit::{self, AuditStatements};
 use crate::expression::RowKeys as _;
 use crate::given::GivenValue;
 use crate::mix::OperationMix;
-use crate::prepared::{Invariant, PreparedApplication};
+use crate::prepared::PreparedApplication;
 
 /// The factor of an application with several mixes.
 pub const MIX: &str = "mix";
+
+/// The factors that are no variables.
+pub static BUILT_IN_FACTORS: [&str; 2] = [MIX, PREPARED.name];
 
 impl Workload for Application {
     fn name(&self) -> &str {
@@ -44,6 +49,10 @@ impl Workload for Application {
 
     fn factors(&self) -> Vec<&'static Declared> {
         self.factors.clone()
+    }
+
+    fn find_preparation(&self, levels: &DeclaredLevels) -> Preparation {
+        read_preparation(levels)
     }
 
     /// A mix chooses operations, and a factor is read by them.
@@ -133,15 +142,18 @@ impl Application {
         let scale = self.scale_value(parameters.scale);
         let rows = self.rows_at(scale, parameters.seed, &parameters.text);
         let mut schema = self.schema.schema.clone();
-        audit::add_table(&mut schema);
-        let (numbers, mut statements) = self.statements_of(|operation| mix.has(operation));
-        let audit = AuditStatements::declare(&schema, &mut statements);
-        // Last, since an engine may be without them.
-        let invariants = self.invariants.iter().map(|(statement, place)| {
-            statements.push(statement.clone());
-            Invariant { statement: statements.len() - 1, place: place.clone() }
+        let (mut numbers, mut statements) = self.statements_of(|operation| mix.has(operation));
+        // Who writes nothing loses nothing.
+        let audit = self.writes.then(|| {
+            audit::add_table(&mut schema);
+            AuditStatements::declare(&schema, &mut statements)
         });
-        let invariants = invariants.collect();
+        // Last, since an engine may be without them.
+        let first_optional = statements.len();
+        for number in self.invariants.iter().flat_map(|it| list_statements(it)) {
+            numbers[number] = statements.len();
+            statements.push(self.statements[number].clone());
+        }
         let tables = 0..self.schema.schema.tables.len();
         let given = self.given_levels(&parameters.levels);
         let counts = tables.clone().map(|table| GivenValue::Int(rows.count_rows(table)));
@@ -157,7 +169,8 @@ impl Application {
             mix,
             scale,
             rows,
-            invariants,
+            invariants: self.invariants.clone(),
+            first_optional,
             audit,
         }
     }
@@ -189,7 +202,7 @@ impl Application {
     }
 
     fn given_levels(&self, levels: &DeclaredLevels) -> impl Iterator<Item = GivenValue> {
-        let own = self.factors.iter().filter(|factor| factor.name != MIX);
+        let own = self.factors.iter().filter(|factor| !BUILT_IN_FACTORS.contains(&factor.name));
         own.map(|factor| GivenValue::from_level(levels.level_of(factor)))
     }
 }

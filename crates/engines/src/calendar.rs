@@ -116,6 +116,18 @@ impl TimeText {
         text
     }
 
+    /// From the text of a server, which may leave out the time or the end of its fraction; `None` if
+    /// it is too short or too long.
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
+        let mut bytes = *b"YYYY-MM-DD 00:00:00.000000";
+        let length = if text.len() == DATE { DATE } else { TIMESTAMP };
+        if !text.is_ascii() || !(DATE..=TIMESTAMP).contains(&text.len()) {
+            return None;
+        }
+        bytes[..text.len()].copy_from_slice(text.as_bytes());
+        Some(Self { bytes, length })
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.bytes[..self.length]).expect("digits and marks")

@@ -8,6 +8,8 @@
 
 use std::path::{Path as FilePath, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 mod address;
 pub mod calendar;
 mod debt;
@@ -53,6 +55,16 @@ pub use servers::{SettingStanding, servers_go_by_path};
 pub use statement::{Action, SqlText, Statement};
 pub use value::{RealValue, Rows, Value};
 
+/// How often an engine with SQL reads the text of a statement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Preparation {
+    /// Once a session: statements are prepared when it begins.
+    #[default]
+    OncePerSession,
+    /// With each execution. A session still checks each statement once, when it begins.
+    EachExecution,
+}
+
 /// How an engine is opened this time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenTerms {
@@ -61,6 +73,8 @@ pub struct OpenTerms {
     /// Bytes that the engine's processes and their page cache have together, if they are limited.
     /// The engine sizes its caches by this (see [`fair`]); somebody else enforces it.
     pub memory_bytes: Option<u64>,
+    /// How often texts are read; engines that don't [`Engine::prepares`] ignore it.
+    pub preparation: Preparation,
     /// The user's settings by name; they replace the fair ones.
     pub settings: Vec<(String, String)>,
     /// Where a server keeps socket, log and configuration. `None`: a folder in the database's
@@ -76,6 +90,7 @@ impl OpenTerms {
         Self {
             durability,
             memory_bytes: None,
+            preparation: Preparation::OncePerSession,
             settings: Vec::new(),
             runtime: None,
             groups: Vec::new(),
@@ -198,6 +213,11 @@ pub trait Engine: Send + Sync {
     /// statements.
     fn statement_check(&self) -> Option<Runs> {
         None
+    }
+
+    /// Whether its sessions run texts of SQL, so that [`OpenTerms::preparation`] matters.
+    fn prepares(&self) -> bool {
+        false
     }
 
     /// File calls that show deferred work, so that power cuts can be placed there; empty if nothing

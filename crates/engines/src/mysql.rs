@@ -23,8 +23,8 @@ use crate::sql::session::{SqlSession, SqlStatements};
 use crate::survey::LeftoverPolicy;
 use crate::{
     Database, DatabaseAddress, Debt, Durability, Engine, EngineCache, EngineDescription,
-    EngineHome, Error, Least, ListenAddress, Loader, OpenTerms, PaymentSignature, Result, Schema,
-    ServerAddress, Session, Setting, SettingStanding, Statement, files,
+    EngineHome, Error, Least, ListenAddress, Loader, OpenTerms, PaymentSignature, Preparation,
+    Result, Schema, ServerAddress, Session, Setting, SettingStanding, Statement, files,
 };
 
 use debt::MariaDbDebtWatch;
@@ -48,6 +48,7 @@ mod survey;
 mod tables;
 #[cfg(test)]
 pub(crate) mod tests;
+mod text_parts;
 mod upkeep;
 mod wire;
 
@@ -188,6 +189,10 @@ impl Engine for MariaDb {
         self.storage.least_memory().filter(|_| self.served.is_usual())
     }
 
+    fn prepares(&self) -> bool {
+        true
+    }
+
     fn is_log(&self, file: &Path) -> bool {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with("ib_logfile") || name.starts_with("aria_log.") || name.ends_with(".log")
@@ -204,7 +209,13 @@ impl Engine for MariaDb {
         self.available().map_err(Error::from_engine)?;
         self.check_user_settings(terms.durability, &terms.settings).map_err(Error::Usage)?;
         let (root, private) = self.start_server(directory, terms)?;
-        let mut open = MariaDbDatabase::new(root, self.storage, Some(private), schema, statements)?;
+        let mut open = MariaDbDatabase::new(
+            (root, self.storage),
+            Some(private),
+            terms.preparation,
+            schema,
+            statements,
+        )?;
         open.prepare_database(terms.durability, LeftoverPolicy::Keep)?;
         Ok(Box::new(open))
     }
@@ -217,6 +228,7 @@ struct MariaDbDatabase {
     /// Of loads, for clients' files.
     permits: Mutex<u32>,
     storage: StorageEngine,
+    preparation: Preparation,
     schema: Schema,
     statements: SqlStatements<MariaDbPlan>,
     control: session::TransactionControl,
@@ -226,9 +238,9 @@ struct MariaDbDatabase {
 
 impl MariaDbDatabase {
     fn new(
-        opts: OptsBuilder,
-        storage: StorageEngine,
+        (opts, storage): (OptsBuilder, StorageEngine),
         private: Option<ServedData>,
+        preparation: Preparation,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Self> {
@@ -251,6 +263,7 @@ impl MariaDbDatabase {
             control: session::TransactionControl::new(storage, schema),
             schema: schema.clone(),
             storage,
+            preparation,
             client: match private {
                 Some(_) => rights::to_client(&opts),
                 None => opts.clone(),

@@ -165,6 +165,10 @@ impl Engine for Postgres {
         self.0.is_usual().then_some(settings::LEAST)
     }
 
+    fn prepares(&self) -> bool {
+        true
+    }
+
     fn is_log(&self, file: &Path) -> bool {
         file.components().any(|part| part.as_os_str() == "pg_wal")
     }

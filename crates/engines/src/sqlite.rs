@@ -123,6 +123,10 @@ impl Engine for Sqlite {
         Some(settings::LEAST)
     }
 
+    fn prepares(&self) -> bool {
+        true
+    }
+
     fn is_log(&self, file: &FilePath) -> bool {
         file.to_string_lossy().ends_with("-wal")
     }
@@ -272,7 +276,7 @@ impl SqliteDatabase {
     fn open_client(&self) -> Result<SqlSession<SqliteClient<'_>>> {
         let mut connection = open_connection(&self.path, self.synchronous_level())?;
         let rights = SqliteRights::restrict(&mut connection)?;
-        let statements = prepare_statements(connection, &self.statements)?;
+        let statements = prepare_statements(connection, &self.statements, self.terms.preparation)?;
         self.sessions.fetch_add(1, Ordering::Relaxed);
         Ok(SqlSession::new(SqliteClient::new(self, statements, rights)))
     }

@@ -48,8 +48,7 @@ impl Registry {
             refused: Vec::new(),
         };
         let engines = bakeoff_engines::ENGINES.iter().copied();
-        let workloads = bakeoff_workloads::WORKLOADS.iter().copied();
-        nothing.with_engines(engines).with_workloads(workloads)
+        nothing.with_engines(engines).with_workloads(bakeoff_application::list_built_in())
     }
 
     #[must_use]

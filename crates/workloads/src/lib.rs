@@ -11,7 +11,7 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bakeoff_engines::{Access, Database, Error, Result, Schema, Session, Statement};
+use bakeoff_engines::{Access, Database, Error, Preparation, Result, Schema, Session, Statement};
 use rand::SeedableRng;
 
 mod ageing;
@@ -22,7 +22,7 @@ mod fnv;
 mod keys;
 pub mod ledger;
 mod oltp;
-mod point;
+mod preparation;
 mod redmine;
 mod rows_file;
 pub mod rtt;
@@ -41,6 +41,7 @@ pub use declare::{DeclaredStatements, Scales};
 pub use fnv::fingerprint_parts;
 pub use keys::{KeyDistribution, KeySampler};
 pub use ledger::read_claim_clock;
+pub use preparation::{PREPARED, read_preparation};
 pub use rows_file::{ArticleCallback, COLLECTIONS, Collection, RowsFile};
 pub use source::{RowsError, SourceError, Take};
 pub use table_statements::{On, ReadBuilder, Updates, on_table};
@@ -101,6 +102,12 @@ pub trait Workload: Send + Sync {
     fn rows_from_file(&self, scale: &str) -> Option<u64> {
         let _ = scale;
         None
+    }
+
+    /// How often its statements are prepared at these levels: see [`PREPARED`].
+    fn find_preparation(&self, levels: &DeclaredLevels) -> Preparation {
+        let _ = levels;
+        Preparation::OncePerSession
     }
 
     /// Whether its rows depend on this one of [`Workload::factors`]. If not, all its levels start
@@ -359,7 +366,7 @@ pub trait WorkloadClient {
 /// The work of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OperationTally {
-    /// Committed transactions.
+    /// Committed transactions that write.
     pub transactions: u64,
     /// Transactions that were run again after a conflict.
     pub retries: u64,
@@ -459,17 +466,11 @@ pub fn wait_before_retry(tries: u32) {
     }
 }
 
-/// All workloads, in the order of lists.
-pub static WORKLOADS: &[&dyn Workload] = &[
-    &redmine::Redmine,
-    &oltp::Oltp,
-    &text_oltp::TextOltp,
-    &vote::Vote,
-    &ledger::Ledger,
-    &point::PointWorkload,
-];
+/// All workloads that are written in Rust, in the order of lists.
+pub static WORKLOADS: &[&dyn Workload] =
+    &[&redmine::Redmine, &oltp::Oltp, &text_oltp::TextOltp, &vote::Vote, &ledger::Ledger];
 
-/// The workload of that name.
+/// The one of [`WORKLOADS`] of that name.
 pub fn find_workload(name: &str) -> Option<&'static dyn Workload> {
     WORKLOADS.iter().copied().find(|workload| workload.name() == name)
 }

@@ -71,12 +71,6 @@ impl CompiledStatement {
         Statement { name: self.name.clone(), action }
     }
 
-    /// Whether all of its values stand in it.
-    pub fn has_own_values(&self) -> bool {
-        let literal = |source: &ParameterSource| matches!(source, ParameterSource::Literal(_));
-        self.list_sources().iter().all(literal)
-    }
-
     /// Where the values of its parameters come from, in their order.
     pub fn list_sources(&self) -> &[ParameterSource] {
         match &self.fitted {

@@ -223,7 +223,9 @@ fn an_invariant_that_fails_is_told_with_its_first_rows() {
                 "invariants.sql",
                 "SELECT COUNT(*) FROM items WHERE n > 2;\n\
              SELECT id, name FROM items WHERE n < 0 ORDER BY id;\n\
-             -- Nothing is no 0.\nSELECT SUM(a) FROM log;\nSELECT SUM(n) - 9 FROM items;",
+             -- Nothing is no 0.\nSELECT SUM(a) FROM log;\nSELECT SUM(n) - 9 FROM items;\n\
+             SELECT COUNT(*) - :items FROM items;\n\
+             SELECT SUM(n) AS n FROM items \\gset\n\\set both 8 + 1\n\\assert :n = :both",
             ),
         ],
     );
@@ -239,7 +241,8 @@ fn an_invariant_that_fails_is_told_with_its_first_rows() {
     let told = told();
     assert_eq!(told[..2], [format!("lab/invariants.sql:2:1: answers {rows}"), empty.into()]);
     assert!(
-        told.len() == 3 && told[2].starts_with("lab/invariants.sql:5:1: answers (-"),
+        told.len() == 4 && told[2].starts_with("lab/invariants.sql:5:1: answers (-"),
         "{told:?}"
     );
+    assert_eq!(told[3], "lab/invariants.sql:9:9: \\assert fails");
 }

@@ -3,9 +3,11 @@
 
 mod answers;
 mod audit;
+mod built_in;
 mod draws;
 mod fuzz;
 mod mistakes;
 mod pgbench;
 mod servers;
+mod preparation;
 mod stage;

@@ -144,7 +144,12 @@ fn all_mistakes_of_a_folder_are_one_answer() {
     let mut texts = vec![
         ("schema.sql".to_owned(), shop.texts["schema.sql"].clone()),
         ("workload.toml".into(), configuration.clone()),
-        ("invariants.sql".into(), "SELECT COUNT(*) FROM ordes;\nDELETE FROM orders;".into()),
+        (
+            "invariants.sql".into(),
+            "SELECT COUNT(*) FROM ordes;\nDELETE FROM orders;\n\
+             SELECT COUNT(*) - :orders - :nobody FROM orders;\n\\sleep 1 s\n"
+                .into(),
+        ),
     ];
     let mut expected = Vec::new();
     for (number, (script, said)) in SCRIPTS.iter().enumerate() {
@@ -158,7 +163,9 @@ fn all_mistakes_of_a_folder_are_one_answer() {
         expected.push((format!("shop/b{number:02}.sql:2:{column}: "), *said));
     }
     expected.push(("shop/invariants.sql:1:22: schema.sql has no table ordes".into(), ""));
-    expected.push(("shop/invariants.sql:2:1: an invariant is a query".into(), ""));
+    expected.push(("shop/invariants.sql:2:1: an invariant is a query: it writes".into(), ""));
+    expected.push(("shop/invariants.sql:4:8: an invariant has queries, ".into(), ""));
+    expected.push(("shop/invariants.sql:3:29: `:nobody` is never set".into(), ""));
     let line =
         |words: &str| 1 + configuration.lines().position(|it| it.starts_with(words)).unwrap();
     for (words, column, said) in [

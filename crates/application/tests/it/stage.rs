@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use bakeoff_application::{Application, ApplicationFiles, Datum, EXAMPLES};
 use bakeoff_engines::{
-    Access, Action, Database, Durability, Engine, Error, OpenTerms, Result, Rows, Session,
-    Statement, Value, find_level,
+    Access, Action, Database, DeclaredLevels, Durability, Engine, Error, OpenTerms, Result, Rows,
+    Session, Statement, Value, find_level,
 };
 use bakeoff_testkit::{folder_for_all, needs};
 use bakeoff_workloads::{
@@ -29,9 +29,7 @@ pub fn to_files(name: &str, texts: &[(&str, &str)]) -> ApplicationFiles {
 
 /// The example that `bakeoff new` writes.
 pub fn example() -> ApplicationFiles {
-    let texts: Vec<_> =
-        EXAMPLES[0].files.iter().copied().filter(|(name, _)| *name != "README.md").collect();
-    to_files("shop", &texts)
+    EXAMPLES[0].to_files()
 }
 
 pub fn compile(files: ApplicationFiles) -> Application {
@@ -61,17 +59,28 @@ impl Stage {
 
     /// With statements that no operation runs.
     pub fn on(engine: &dyn Engine, files: ApplicationFiles, added: Vec<Action>) -> Self {
+        Self::at_levels(engine, files, added, DeclaredLevels::default())
+    }
+
+    pub fn at_levels(
+        engine: &dyn Engine,
+        files: ApplicationFiles,
+        added: Vec<Action>,
+        levels: DeclaredLevels,
+    ) -> Self {
         let application = compile(files);
         let scale = application.scales()[0].name.clone();
         let text = TextSource::generate_short().into();
-        let prepared = application.prepare(&WorkloadParameters::new(&scale, 1, text));
+        let preparation = application.find_preparation(&levels);
+        let parameters = WorkloadParameters { levels, ..WorkloadParameters::new(&scale, 1, text) };
+        let prepared = application.prepare(&parameters);
         let folder = folder_for_all();
         let schema = prepared.schema();
         let mut statements = prepared.statements().to_vec();
         let first = statements.len();
         let name = "added".to_owned();
         statements.extend(added.into_iter().map(|action| Statement { name: name.clone(), action }));
-        let terms = OpenTerms::new(Durability::None);
+        let terms = OpenTerms { preparation, ..OpenTerms::new(Durability::None) };
         let database = engine.open(folder.path(), &terms, schema, &statements).unwrap();
         for table in 0..schema.tables.len() {
             let mut loader = database.load(table).unwrap();

@@ -1,6 +1,6 @@
 //! What an application of the user's own costs beside the same work without it:
 //!
-//! - `points`: the workload `point`, written as a folder of SQL, against the one that is built in: processor time
+//! - `points`: the workload `point`, which is a folder of SQL, against the same reads in Rust: processor time
 //!   of an operation, and how often it allocates memory, on the engine that does nothing and on SQLite.
 //! - `pgbench`: two of pgbench's scripts against pgbench itself, on one private PostgreSQL server and its tables.
 //!
@@ -12,6 +12,7 @@
 //! one part.
 
 mod allocations;
+mod in_rust;
 mod loaded;
 #[path = "../common/pairs.rs"]
 mod pairs;

@@ -1,26 +1,22 @@
-//! Reads by key: the workload `point` as a folder of SQL, beside the one that is built in.
+//! Reads by key: the workload `point`, which is a folder of SQL, beside the same reads in Rust.
 
 use std::hint::black_box;
 use std::path::Path;
 
+use bakeoff_application::find_built_in;
 use bakeoff_engines::Session;
 use bakeoff_stats::paired::{CONFIDENCE, ratio_of_logs};
 use bakeoff_stats::quantile::median;
-use bakeoff_workloads::{OperationTally, WORKLOADS, WorkloadClient};
+use bakeoff_workloads::{OperationTally, WorkloadClient};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::allocations;
-use crate::loaded::{Loaded, compile};
+use crate::in_rust::ReadsInRust;
+use crate::loaded::Loaded;
 use crate::pairs::{self, Limit, Pairs};
 
 /// Turns are short, and what else runs on the machine wanders.
 const TURNS: usize = 5;
-
-const FILES: [(&str, &str); 3] = [
-    ("schema.sql", "CREATE TABLE points (id INTEGER PRIMARY KEY, content VARCHAR(255) NOT NULL);"),
-    ("read.sql", "\\set id random(1, :points)\nSELECT content FROM points WHERE id = :id;\n"),
-    ("workload.toml", "[columns.points]\ncontent = \"words(97, 97)\"\n"),
-];
 
 /// A client with its session.
 struct Reader<'a> {
@@ -63,13 +59,12 @@ fn thread_time() -> f64 {
 
 /// What both cost, and whether all is within the limits.
 pub fn reads(place: &Path) -> bool {
-    let application = compile("points", &FILES);
-    let built_in = WORKLOADS.iter().find(|workload| workload.name() == "point").expect("it is");
+    let point = find_built_in("point").expect("it is built in");
     let mut kept = true;
-    pairs::heading("point as a folder of SQL", "built in");
+    pairs::heading("point, a folder of SQL", "in Rust");
     for (engine, operations) in [("null", 1_000_000), ("sqlite", 100_000)] {
-        let theirs = Loaded::load(*built_in, engine, &place.join(format!("{engine}-point")));
-        let ours = Loaded::load(&application, engine, &place.join(format!("{engine}-points")));
+        let theirs = Loaded::load(&ReadsInRust, engine, &place.join(format!("{engine}-in-rust")));
+        let ours = Loaded::load(point, engine, &place.join(format!("{engine}-point")));
         let (mut theirs, mut ours) = (Reader::new(&theirs), Reader::new(&ours));
         let allocated = ours.count_allocations(operations);
         theirs.time(operations);

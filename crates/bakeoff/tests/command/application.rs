@@ -25,6 +25,8 @@ fn an_application_is_made_checked_run_and_resumed_without_its_folder() {
     place.typed("new shop").code(3).says(&["shop"]);
     place.typed("check shop").code(0).says(&["✓ sqlite", "history", "bakeoff run shop"]);
     place.typed("run shop --engine lmdb").code(2).says(&["history.sql:", "mix=kv"]);
+    let texts = "run shop --dry-run --engine lmdb,sqlite --factor mix=kv --factor prepared=off";
+    place.typed(texts).code(2).says(&["lmdb has no SQL", "it runs --factor prepared=on"]);
     let place = in_time("the run", |_| {
         let place = shop();
         let mut run = place.start(&super::words(RUN));

@@ -2,9 +2,9 @@
 
 use std::io::{BufRead, BufReader};
 
+use bakeoff_application::list_built_in;
 use bakeoff_results::measure::MEMORY_LIMIT;
 use bakeoff_testkit::{children, in_time, needs, open_to_all, write_script};
-use bakeoff_workloads::WORKLOADS;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -259,7 +259,7 @@ fn every_workload_runs_on_tarantool_and_is_answered_as_by_sqlite() {
         return;
     }
     let engines = "engine = [\"sqlite\", \"tarantool:memtx\", \"tarantool:vinyl\"]";
-    for workload in WORKLOADS {
+    for workload in list_built_in() {
         let (place, name) = (Place::new(), workload.name());
         let toml = format!("workload = \"{name}\"\n{engines}\ndurability = \"strict\"\n");
         place.write("mine.toml", &toml);

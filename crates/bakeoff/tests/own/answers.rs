@@ -35,7 +35,7 @@ pub fn differ_and_break() {
     let done = run_toml(place.path(), &toml(faulty, "repetitions = 2"), &[]);
     let said = said(&done);
     assert!(done.status.success(), "{said}");
-    let first = "operation 1 (read), statement `point by id`: ";
+    let first = "operation 1 (read), statement `read.sql:2`: ";
     assert!(said.contains(&format!("answers differ: {first}")), "{said}");
     let document = document(place.path());
     for (one, two) in [
@@ -72,7 +72,7 @@ pub fn differ_and_break() {
     let warned = warning(&document, "check-failed").expect("it is told");
     assert!(warned.contains("fails-its-check") || warned.contains("loses-a-row"), "{warned}");
     let found = document.to_string();
-    for wanted in ["page 7 is torn", "the ids of its rows add up to 50004998 instead of 50005000"] {
+    for wanted in ["page 7 is torn", "point/invariants.sql:3:9: "] {
         assert!(found.contains(wanted), "{wanted}");
     }
 }
@@ -80,10 +80,15 @@ pub fn differ_and_break() {
 /// What nobody has written to is checked once an image, not once a cell.
 pub fn only_read() {
     let place = place();
-    let done =
-        run_toml(place.path(), &toml("lmdb@again", "clients = [1, 2]\nrepetitions = 2"), &[]);
+    std::fs::write(place.path().join("book.txt"), "a tale of words ".repeat(10_000)).unwrap();
+    let toml = toml("lmdb@again", "clients = [1, 2]\nrepetitions = 2");
+    let done = run_toml(place.path(), &toml, &["--text", "book.txt"]);
     assert!(done.status.success(), "{}", said(&done));
-    assert_eq!(checked(&document(place.path())).len(), 2, "of lmdb and of sqlite");
+    let document = document(place.path());
+    assert_eq!(checked(&document).len(), 2, "of lmdb and of sqlite");
+    let text = document["run"]["text"].as_str().unwrap();
+    assert!(text.contains("generators (seed 1), their words from "), "{text}");
+    assert!(text.contains("book.txt (159999 bytes, fingerprint "), "{text}");
 }
 
 /// The trials after which somebody looked, by their engines, with what was found.

@@ -168,6 +168,10 @@ impl Engine for ExternalMariaDb {
         }
     }
 
+    fn prepares(&self) -> bool {
+        true
+    }
+
     fn version(&self) -> String {
         self.ask_server().version.clone()
     }
@@ -211,8 +215,13 @@ impl Engine for ExternalMariaDb {
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
         schema.validate()?;
-        let mut open =
-            MariaDbDatabase::new(self.opts.clone(), self.storage, None, schema, statements)?;
+        let mut open = MariaDbDatabase::new(
+            (self.opts.clone(), self.storage),
+            None,
+            terms.preparation,
+            schema,
+            statements,
+        )?;
         open.prepare_database(terms.durability, LeftoverPolicy::from_terms(terms))?;
         survey::bulk_loads(&mut open.connect()?)?;
         Ok(Box::new(open))

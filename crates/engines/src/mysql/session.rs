@@ -1,21 +1,22 @@
-//! Sessions: a connection each, with every statement prepared.
+//! Sessions: a connection each, with every statement prepared on it, or checked on it and sent as a text each time.
 //!
 //! Statements run through [`MariaDbWire`] on the connection's socket; with TLS they run through the
 //! library, which allocates for parameters and rows.
 
 use mysql::consts::ColumnType;
-use mysql::prelude::Queryable;
-use mysql::{Conn, Error as Failure, Params};
+use mysql::prelude::{Protocol, Queryable};
+use mysql::{Conn, Error as Failure, Params, QueryResult};
 
 use super::storage::StorageEngine;
-use super::wire::fields::{is_readable, read_text, widen_float};
+use super::text_parts::TextParts;
+use super::wire::fields::{FieldType, is_readable, push_text_cell, read_text, widen_float};
 use super::wire::{Changed, MariaDbWire};
 use super::{MariaDbDatabase, SQL, error};
 use crate::calendar::TimeText;
 use crate::schema::Table;
 use crate::sql::session::{SqlClient, TransactionState};
 use crate::statement::Action;
-use crate::{Access, Error, Result, Rows, Schema, SqlText, Value};
+use crate::{Access, Error, Preparation, Result, Rows, Schema, SqlText, Value};
 
 pub(super) enum MariaDbPlan {
     Read { width: usize },
@@ -82,20 +83,58 @@ impl TransactionControl {
     }
 }
 
+/// By number.
+enum MariaDbStatements {
+    Prepared(Vec<mysql::Statement>),
+    Texts(Vec<TextParts>),
+}
+
+impl MariaDbStatements {
+    /// Statements that are sent as texts are closed: they were only to be checked.
+    fn new(
+        prepared: Vec<mysql::Statement>,
+        database: &MariaDbDatabase,
+        connection: &mut Conn,
+    ) -> std::result::Result<Self, Failure> {
+        if database.preparation == Preparation::OncePerSession {
+            return Ok(Self::Prepared(prepared));
+        }
+        let mut texts = Vec::new();
+        for (statement, text) in prepared.into_iter().zip(&database.statements.texts) {
+            connection.close(statement)?;
+            texts.push(TextParts::from_text(text));
+        }
+        Ok(Self::Texts(texts))
+    }
+
+    fn count_parameters(&self, number: usize) -> usize {
+        match self {
+            Self::Prepared(prepared) => prepared[number].num_params().into(),
+            Self::Texts(texts) => texts[number].count_parameters(),
+        }
+    }
+}
+
 struct MariaDbConnection {
     connection: Conn,
-    statements: Vec<mysql::Statement>,
+    statements: MariaDbStatements,
     wire: Option<MariaDbWire>,
 }
 
 impl MariaDbConnection {
     fn new(database: &MariaDbDatabase) -> Result<Self> {
         let mut connection = database.connect_by(&database.client)?;
-        let statements = database
+        let prepared = database
             .statements
             .prepare_each(|text, written| prepare_statement(&mut connection, text, written))?;
+        let statements = MariaDbStatements::new(prepared, database, &mut connection);
+        let statements = statements.map_err(error::to_error)?;
         let plain = database.opts.get_ssl_opts().is_none();
-        let wire = plain.then(|| MariaDbWire::from_connection(&connection, &statements));
+        let prepared = match &statements {
+            MariaDbStatements::Prepared(prepared) => &prepared[..],
+            MariaDbStatements::Texts(_) => &[],
+        };
+        let wire = plain.then(|| MariaDbWire::from_connection(&connection, prepared));
         let wire = wire.transpose().map_err(Error::from_engine)?;
         Ok(Self { connection, statements, wire })
     }
@@ -114,28 +153,70 @@ impl MariaDbConnection {
         width: Option<usize>,
         rows: &mut Rows,
     ) -> std::result::Result<Changed, Failure> {
-        if let Some(wire) = &mut self.wire {
-            return wire.execute(number, parameters, width, rows);
-        }
-        let parameters = match parameters {
-            [] => Params::Empty,
-            some => Params::Positional(some.iter().map(|value| to_server(*value)).collect()),
-        };
-        let found = self.connection.exec_iter(&self.statements[number], parameters)?;
-        let answer = Changed { rows: found.affected_rows(), new_key: found.last_insert_id() };
-        let width = width.unwrap_or_else(|| {
-            let width = found.columns().as_ref().len();
-            rows.reset(width);
-            width
-        });
-        for row in found {
-            let row = row?;
-            let columns = row.columns_ref();
-            for (at, column) in columns.iter().enumerate().take(width) {
-                push_cell(rows, row.as_ref(at), column.column_type())?;
+        match (&self.statements, &mut self.wire) {
+            (MariaDbStatements::Prepared(_), Some(wire)) => {
+                wire.execute(number, parameters, width, rows)
+            }
+            (MariaDbStatements::Texts(texts), Some(wire)) => {
+                wire.execute_text(&texts[number], parameters, width, rows)
+            }
+            (MariaDbStatements::Prepared(prepared), None) => {
+                let parameters = match parameters {
+                    [] => Params::Empty,
+                    some => {
+                        Params::Positional(some.iter().map(|value| to_server(*value)).collect())
+                    }
+                };
+                let found = self.connection.exec_iter(&prepared[number], parameters)?;
+                read_found(found, width, rows, push_cell)
+            }
+            (MariaDbStatements::Texts(texts), None) => {
+                let mut text = Vec::new();
+                texts[number].put_text(parameters, &mut text)?;
+                let text = String::from_utf8(text).expect("parts and literals are texts");
+                read_found(self.connection.query_iter(text)?, width, rows, push_cell_of_text)
             }
         }
-        Ok(answer)
+    }
+}
+
+/// Adds a cell to the rows.
+type CellReader =
+    fn(&mut Rows, Option<&mysql::Value>, &mysql::Column) -> std::result::Result<(), Failure>;
+
+fn read_found<P: Protocol>(
+    found: QueryResult<'_, '_, '_, P>,
+    width: Option<usize>,
+    rows: &mut Rows,
+    push: CellReader,
+) -> std::result::Result<Changed, Failure> {
+    let answer = Changed { rows: found.affected_rows(), new_key: found.last_insert_id() };
+    let width = width.unwrap_or_else(|| {
+        let width = found.columns().as_ref().len();
+        rows.reset(width);
+        width
+    });
+    for row in found {
+        let row = row?;
+        let columns = row.columns_ref();
+        for (at, column) in columns.iter().enumerate().take(width) {
+            push(rows, row.as_ref(at), column)?;
+        }
+    }
+    Ok(answer)
+}
+
+/// In the answer to a text every cell is one.
+fn push_cell_of_text(
+    rows: &mut Rows,
+    cell: Option<&mysql::Value>,
+    column: &mysql::Column,
+) -> std::result::Result<(), Failure> {
+    match cell {
+        Some(mysql::Value::Bytes(bytes)) => {
+            push_text_cell(FieldType::from_column(column), bytes, rows)
+        }
+        other => push_cell(rows, other, column),
     }
 }
 
@@ -180,9 +261,10 @@ fn to_server(value: Value<'_>) -> mysql::Value {
 fn push_cell(
     rows: &mut Rows,
     cell: Option<&mysql::Value>,
-    kind: ColumnType,
+    column: &mysql::Column,
 ) -> std::result::Result<(), Failure> {
     use mysql::Value::{Bytes, Date, Double, Float, Int, NULL, UInt};
+    let kind = column.column_type();
     let unreadable = || Failure::FromValueError(cell.cloned().unwrap_or(NULL));
     match cell {
         Some(NULL) => rows.push(Value::Null),
@@ -283,8 +365,7 @@ impl SqlClient for MariaDbClient<'_> {
             // What an insert returns is in its answer only: its preparation tells no columns.
             MariaDbPlan::Written { .. } => None,
         };
-        let (given, wanted) =
-            (parameters.len(), usize::from(prepared.statements[number].num_params()));
+        let (given, wanted) = (parameters.len(), prepared.statements.count_parameters(number));
         if given != wanted {
             return Err(Error::Usage(format!("{given} parameters for a statement of {wanted}")));
         }
@@ -375,8 +456,13 @@ mod tests {
                 Table::new("things").generated_key("id").column("n", crate::schema::Type::Int),
             ],
         };
-        let mut open =
-            MariaDbDatabase::new(root, engine.storage, Some(private), &schema, statements)?;
+        let mut open = MariaDbDatabase::new(
+            (root, engine.storage),
+            Some(private),
+            Preparation::OncePerSession,
+            &schema,
+            statements,
+        )?;
         open.prepare_database(Durability::None, LeftoverPolicy::Keep)?;
         Ok((folder, open))
     }
@@ -391,9 +477,15 @@ mod tests {
                      CAST(5 AS UNSIGNED), NULL, 'x', CAST(0.1 AS FLOAT), ?, ?, ?, ?, ?";
         let insert = "INSERT INTO things (n) VALUES (?) RETURNING n, n / 8";
         let statements = [statement("it.sql:1", cells, 5), statement("it.sql:2", insert, 1)];
-        let (_folder, database) = open(&INNODB, &statements).expect("a database");
+        let (_folder, mut database) = open(&INNODB, &statements).expect("a database");
         let given = [0.1.into(), 1e-300.into(), 7.into(), "y".into(), Value::Null];
-        for by_wire in [true, false] {
+        for (by_wire, preparation) in [
+            (true, Preparation::OncePerSession),
+            (false, Preparation::OncePerSession),
+            (true, Preparation::EachExecution),
+            (false, Preparation::EachExecution),
+        ] {
+            database.preparation = preparation;
             let mut connection = MariaDbConnection::new(&database).expect("a connection");
             if !by_wire {
                 connection.wire = None;
@@ -420,7 +512,11 @@ mod tests {
                 0.1.into(),
             ];
             wanted.extend(given);
-            assert_eq!(rows.row(0).collect::<Vec<_>>(), wanted, "by our wire: {by_wire}");
+            assert_eq!(
+                rows.row(0).collect::<Vec<_>>(),
+                wanted,
+                "by our wire: {by_wire}, {preparation:?}"
+            );
         }
     }
 

@@ -24,6 +24,7 @@ use mysql::{Conn, Error as Failure, MySqlError, Statement};
 use crate::socket::{Inbox, send_all};
 use crate::{Rows, Value};
 
+use super::text_parts::TextParts;
 use fields::{FieldType, Fields};
 
 pub(super) mod fields;
@@ -52,6 +53,15 @@ pub(super) struct Changed {
     /// Rows, as the server counts them.
     pub rows: u64,
     pub new_key: Option<u64>,
+}
+
+/// How the cells of an answer are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RowForm {
+    /// The answer to a prepared statement.
+    Binary,
+    /// The answer to a text.
+    Text,
 }
 
 #[derive(Debug)]
@@ -92,7 +102,7 @@ impl MariaDbWire {
         self.begin(Command::COM_QUERY);
         self.out.extend_from_slice(text.as_bytes());
         self.send()?;
-        self.read_answer(&mut Vec::new(), Some(0), &mut Rows::new()).map(drop)
+        self.read_answer(RowForm::Text, &mut Vec::new(), Some(0), &mut Rows::new()).map(drop)
     }
 
     /// Runs a prepared statement, and puts the first `width` columns of each row into `rows`; `None`:
@@ -113,9 +123,23 @@ impl MariaDbWire {
         }
         self.send()?;
         let mut columns = mem::take(&mut self.statements[number].columns);
-        let answer = self.read_answer(&mut columns, width, rows);
+        let answer = self.read_answer(RowForm::Binary, &mut columns, width, rows);
         self.statements[number].columns = columns;
         answer
+    }
+
+    /// Sends a text with its parameters in it, and takes the answer as [`Self::execute`] does.
+    pub fn execute_text(
+        &mut self,
+        text: &TextParts,
+        parameters: &[Value<'_>],
+        width: Option<usize>,
+        rows: &mut Rows,
+    ) -> Result<Changed> {
+        self.begin(Command::COM_QUERY);
+        text.put_text(parameters, &mut self.out)?;
+        self.send()?;
+        self.read_answer(RowForm::Text, &mut Vec::new(), width, rows)
     }
 
     fn begin(&mut self, command: Command) {
@@ -172,6 +196,7 @@ impl MariaDbWire {
 
     fn read_answer(
         &mut self,
+        form: RowForm,
         columns: &mut Vec<FieldType>,
         width: Option<usize>,
         rows: &mut Rows,
@@ -210,7 +235,10 @@ impl MariaDbWire {
                 Some(&FAILED) => return Err(read_refusal(row)),
                 _ if is_end(row.0) => return read_end(row).and(taken),
                 _ if width > 0 && taken.is_ok() => {
-                    let cells = row.read_row(columns, width, rows);
+                    let cells = match form {
+                        RowForm::Binary => row.read_row(columns, width, rows),
+                        RowForm::Text => row.read_text_row(columns, width, rows),
+                    };
                     taken = cells.map(|()| Changed::default());
                 }
                 _ => {}

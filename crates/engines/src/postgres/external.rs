@@ -160,6 +160,10 @@ impl Engine for ExternalPostgres {
         }
     }
 
+    fn prepares(&self) -> bool {
+        true
+    }
+
     fn version(&self) -> String {
         self.ask_server().version.clone()
     }

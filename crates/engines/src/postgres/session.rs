@@ -1,14 +1,17 @@
-//! Sessions: a connection each, with every statement prepared on it.
+//! Sessions: a connection each, with every statement prepared on it, or checked on it and sent anew each time.
+//!
+//! A text that is sent anew goes in one round trip with its parameters, as an unnamed statement, which the server
+//! parses and plans.
 
 use postgres::Row;
-use postgres::types::ToSql;
+use postgres::types::{ToSql, Type};
 
 use super::cells::{AnsweredCell, is_readable};
 use super::wire::PostgresWire;
 use super::{PostgresDatabase, explain_failure, is_lost, to_error};
 use crate::sql::session::{SqlClient, TransactionState};
 use crate::statement::Action;
-use crate::{Access, Error, Result, Rows, Schema, SqlText, Value};
+use crate::{Access, Error, Preparation, Result, Rows, Schema, SqlText, Value};
 
 /// Prepared after the declared statements, in this order. The isolation level is a server setting,
 /// see [`super::settings`].
@@ -46,19 +49,47 @@ pub(super) fn plan_statement(schema: &Schema, action: &Action) -> PostgresPlan {
     }
 }
 
+/// A statement as the server has described it.
+struct DescribedStatement {
+    parameters: Vec<Type>,
+    width: usize,
+    how: RunForm,
+}
+
+enum RunForm {
+    Prepared(postgres::Statement),
+    Text(String),
+}
+
+impl DescribedStatement {
+    fn new(statement: postgres::Statement, text: &str, preparation: Preparation) -> Self {
+        Self {
+            parameters: statement.params().to_vec(),
+            width: statement.columns().len(),
+            how: match preparation {
+                Preparation::OncePerSession => RunForm::Prepared(statement),
+                // Its end is told to the server.
+                Preparation::EachExecution => RunForm::Text(text.into()),
+            },
+        }
+    }
+}
+
 struct PostgresConnection {
     wire: PostgresWire,
-    statements: Vec<postgres::Statement>,
+    statements: Vec<DescribedStatement>,
 }
 
 impl PostgresConnection {
     fn new(database: &PostgresDatabase) -> Result<Self> {
         let mut wire = database.connect_by(&database.client, PostgresWire::connect)?;
-        let prepare =
-            |text: &str, written: Option<&SqlText>| prepare_statement(&mut wire, text, written);
-        let mut statements = database.statements.prepare_each(prepare)?;
+        let mut describe = |text: &str, written: Option<&SqlText>| {
+            let prepared = prepare_statement(&mut wire, text, written)?;
+            Ok(DescribedStatement::new(prepared, text, database.terms.preparation))
+        };
+        let mut statements = database.statements.prepare_each(&mut describe)?;
         for text in CONTROL {
-            statements.push(prepare_statement(&mut wire, text, None)?);
+            statements.push(describe(text, None)?);
         }
         Ok(Self { wire, statements })
     }
@@ -70,13 +101,24 @@ impl PostgresConnection {
         parameters: &[Value<'_>],
         mut row: impl FnMut(&Row) -> std::result::Result<(), postgres::Error>,
     ) -> std::result::Result<u64, postgres::Error> {
-        let statement = &self.statements[number];
-        let parameters: Vec<&(dyn ToSql + Sync)> =
-            parameters.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
-        if statement.columns().is_empty() {
-            return self.wire.wait_for(|client| client.execute(statement, &parameters));
-        }
-        let found = self.wire.wait_for(|client| client.query(statement, &parameters))?;
+        let DescribedStatement { parameters: types, width, how } = &self.statements[number];
+        let parameters = parameters.iter().map(|value| value as &(dyn ToSql + Sync));
+        let found = match how {
+            RunForm::Prepared(statement) => {
+                let parameters: Vec<_> = parameters.collect();
+                if *width == 0 {
+                    return self.wire.wait_for(|client| client.execute(statement, &parameters));
+                }
+                self.wire.wait_for(|client| client.query(statement, &parameters))?
+            }
+            RunForm::Text(text) => {
+                let typed: Vec<_> = parameters.zip(types.iter().cloned()).collect();
+                if *width == 0 {
+                    return self.wire.wait_for(|client| client.execute_typed(text, &typed));
+                }
+                self.wire.wait_for(|client| client.query_typed(text, &typed))?
+            }
+        };
         found.iter().try_for_each(&mut row)?;
         Ok(found.len() as u64)
     }
@@ -137,7 +179,7 @@ impl<'a> PostgresClient<'a> {
         row: impl FnMut(&Row) -> std::result::Result<(), postgres::Error>,
     ) -> Result<u64> {
         let prepared = self.prepared_connection()?;
-        let (given, wanted) = (parameters.len(), prepared.statements[number].params().len());
+        let (given, wanted) = (parameters.len(), prepared.statements[number].parameters.len());
         if given != wanted {
             return Err(Error::Usage(format!("{given} parameters for a statement of {wanted}")));
         }
@@ -179,7 +221,7 @@ impl SqlClient for PostgresClient<'_> {
         statements.check_parameters(number, parameters)?;
         let width = match plan.width {
             Some(width) => width,
-            None => self.prepared_connection()?.statements[number].columns().len(),
+            None => self.prepared_connection()?.statements[number].width,
         };
         rows.reset(width.max(usize::from(plan.key.is_some())));
         let commits = plan.writes && state == TransactionState::Idle;

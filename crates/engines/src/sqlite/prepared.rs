@@ -1,13 +1,18 @@
-//! A connection with its prepared statements, which take and give the engines' values.
+//! A connection with its statements, which take and give the engines' values.
 
 use rusqlite::Connection;
 use rusqlite::types::{Null, ValueRef};
 use self_cell::self_cell;
 
 use crate::sql::session::SqlStatements;
-use crate::{Error, Result, Rows, SqlText, Value};
+use crate::{Error, Preparation, Result, Rows, SqlText, Value};
 
-type SqliteStatements<'connection> = Vec<rusqlite::Statement<'connection>>;
+/// By number.
+pub(super) enum SqliteStatements<'connection> {
+    Prepared(Vec<rusqlite::Statement<'connection>>),
+    /// Each is prepared when it runs.
+    Texts(Vec<String>),
+}
 
 self_cell!(
     pub(super) struct SqliteConnection {
@@ -19,16 +24,24 @@ self_cell!(
 
 pub(super) fn prepare_texts(connection: Connection, texts: &[String]) -> Result<SqliteConnection> {
     SqliteConnection::try_new(connection, |connection| {
-        texts.iter().map(|text| Ok(connection.prepare(text)?)).collect()
+        let prepared = texts.iter().map(|text| Ok(connection.prepare(text)?));
+        Ok(SqliteStatements::Prepared(prepared.collect::<Result<_>>()?))
     })
 }
 
 pub(super) fn prepare_statements<P>(
     connection: Connection,
     statements: &SqlStatements<P>,
+    preparation: Preparation,
 ) -> Result<SqliteConnection> {
     SqliteConnection::try_new(connection, |connection| {
-        statements.prepare_each(|text, written| prepare_statement(connection, text, written))
+        let prepare =
+            |text: &str, written: Option<&SqlText>| prepare_statement(connection, text, written);
+        let prepared = statements.prepare_each(prepare)?;
+        Ok(match preparation {
+            Preparation::OncePerSession => SqliteStatements::Prepared(prepared),
+            Preparation::EachExecution => SqliteStatements::Texts(statements.texts.clone()),
+        })
     })
 }
 
@@ -49,9 +62,17 @@ pub(super) fn prepare_statement<'connection>(
 
 impl SqliteConnection {
     pub fn execute(&mut self, number: usize, parameters: &[Value<'_>]) -> Result<u64> {
-        self.with_dependent_mut(|_, statements| {
-            bind(&mut statements[number], parameters)?;
-            Ok(statements[number].raw_execute()? as u64)
+        self.use_statement(number, |statement| execute(statement, parameters))
+    }
+
+    fn use_statement<T>(
+        &mut self,
+        number: usize,
+        run: impl FnOnce(&mut rusqlite::Statement<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.with_dependent_mut(|connection, statements| match statements {
+            SqliteStatements::Prepared(prepared) => run(&mut prepared[number]),
+            SqliteStatements::Texts(texts) => run(&mut connection.prepare(&texts[number])?),
         })
     }
 
@@ -62,12 +83,14 @@ impl SqliteConnection {
         parameters: &[Value<'_>],
         rows: &mut Rows,
     ) -> Result<u64> {
-        let width = self.with_dependent(|_, statements| statements[number].column_count());
-        rows.reset(width);
-        match width {
-            0 => self.execute(number, parameters),
-            _ => self.query(number, parameters, width, rows),
-        }
+        self.use_statement(number, |statement| {
+            let width = statement.column_count();
+            rows.reset(width);
+            match width {
+                0 => execute(statement, parameters),
+                _ => query(statement, parameters, width, rows),
+            }
+        })
     }
 
     pub fn query(
@@ -77,17 +100,29 @@ impl SqliteConnection {
         width: usize,
         rows: &mut Rows,
     ) -> Result<u64> {
-        self.with_dependent_mut(|_, statements| {
-            bind(&mut statements[number], parameters)?;
-            let mut found = statements[number].raw_query();
-            while let Some(row) = found.next()? {
-                for column in 0..width {
-                    rows.push(value(row.get_ref(column)?)?);
-                }
-            }
-            Ok(rows.len() as u64)
-        })
+        self.use_statement(number, |statement| query(statement, parameters, width, rows))
     }
+}
+
+fn execute(statement: &mut rusqlite::Statement<'_>, parameters: &[Value<'_>]) -> Result<u64> {
+    bind(statement, parameters)?;
+    Ok(statement.raw_execute()? as u64)
+}
+
+fn query(
+    statement: &mut rusqlite::Statement<'_>,
+    parameters: &[Value<'_>],
+    width: usize,
+    rows: &mut Rows,
+) -> Result<u64> {
+    bind(statement, parameters)?;
+    let mut found = statement.raw_query();
+    while let Some(row) = found.next()? {
+        for column in 0..width {
+            rows.push(value(row.get_ref(column)?)?);
+        }
+    }
+    Ok(rows.len() as u64)
 }
 
 fn bind(statement: &mut rusqlite::Statement<'_>, parameters: &[Value<'_>]) -> Result<()> {

@@ -2,10 +2,11 @@
 
 use rusqlite::StatementStatus;
 
+use super::prepared::SqliteStatements;
 use super::*;
 use crate::schema::{Table, Type};
 use crate::statement::{AccessPath, TableRead};
-use crate::{Access, Rows};
+use crate::{Access, Preparation, Rows};
 
 mod attacks;
 
@@ -53,6 +54,7 @@ fn no_statement_is_prepared_again() {
         client.run(0, &[Value::Int(kind)], &mut rows).expect("a read");
     }
     let (again, scanned) = client.client.statements.with_dependent(|_, statements| {
+        let SqliteStatements::Prepared(statements) = statements else { panic!("only texts") };
         let count = |which| statements[0].get_status(which);
         (count(StatementStatus::RePrepare), count(StatementStatus::FullscanStep))
     });
@@ -191,4 +193,38 @@ fn a_drain_waits_for_a_checkpoint_that_is_under_way() {
         stop.store(true, Ordering::Relaxed);
         drained.expect("no drain gives up");
     });
+}
+
+/// Prepared statements of a session's connection that are not finalized.
+fn count_prepared(session: &SqlSession<SqliteClient<'_>>) -> usize {
+    let connection = session.client.statements.borrow_owner();
+    let (mut found, mut count) = (std::ptr::null_mut(), 0);
+    loop {
+        // SAFETY: the connection is open, no other thread has it, and `found` is one of its statements.
+        found = unsafe { ffi::sqlite3_next_stmt(connection.handle(), found) };
+        if found.is_null() {
+            return count;
+        }
+        count += 1;
+    }
+}
+
+#[test]
+fn a_statement_is_prepared_once_a_session_or_for_each_execution() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut database = open(folder.path(), Durability::None);
+    for (preparation, kept) in
+        [(Preparation::OncePerSession, 2 + CONTROL.len()), (Preparation::EachExecution, 0)]
+    {
+        database.terms.preparation = preparation;
+        let mut session = database.open_client().expect("a session");
+        let mut rows = Rows::new();
+        for _ in 0..3 {
+            session.begin(Access::Write).expect("a transaction");
+            session.run(1, &[Value::Null, 1.into(), 2.into()], &mut rows).expect("an insert");
+            session.run(0, &[1.into()], &mut rows).expect("a read");
+            session.commit().expect("a commit");
+            assert_eq!(count_prepared(&session), kept, "{preparation:?}");
+        }
+    }
 }

@@ -5,6 +5,7 @@
 mod broken;
 mod debt;
 mod instead;
+mod texts;
 
 use bakeoff_engines::{ENGINES, Engine, EngineDescription};
 use bakeoff_testkit::conformance::{Check, Of, TRANSACTIONAL, bank, folder, sequences, survival};

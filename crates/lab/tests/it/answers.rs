@@ -6,13 +6,13 @@ mod faulty;
 
 use std::collections::BTreeMap;
 
-use bakeoff_application::{Application, ApplicationFiles, EXAMPLES};
+use bakeoff_application::{Application, ApplicationFiles, EXAMPLES, find_built_in};
 use bakeoff_engines::{Durability, Engine, OpenTerms, find_level};
 use bakeoff_lab::answers::{
     AnswersRequest, ImageAnswers, MOST_OPERATIONS, MOST_STATEMENTS, collect_answers,
 };
 use bakeoff_testkit::{folder_for_all, needs};
-use bakeoff_workloads::{TextSource, Workload, WorkloadParameters, find_workload};
+use bakeoff_workloads::{TextSource, Workload, WorkloadParameters};
 
 use faulty::{Fault, Faulty};
 
@@ -40,7 +40,7 @@ fn asked(workload: &dyn Workload, engine: &dyn Engine, fault: Fault) -> ImageAns
 }
 
 fn asked_redmine(engine: &str, fault: Fault) -> ImageAnswers {
-    asked(find_workload("redmine").unwrap(), find_level(engine).unwrap(), fault)
+    asked(find_built_in("redmine").unwrap(), find_level(engine).unwrap(), fault)
 }
 
 /// An engine may choose the numbers of new rows, the order of rows where none is asked for, and when a transaction
@@ -54,7 +54,7 @@ fn engines_that_keep_the_contract_agree_about_every_workload() {
         ("ledger", &["lmdb"], &every[..1]),
         ("point", &["lmdb"], &every[..1]),
     ] {
-        let workload = find_workload(name).unwrap();
+        let workload = find_built_in(name).unwrap();
         let asked = |engine: &str, fault| asked(workload, find_level(engine).unwrap(), fault);
         let right = asked("sqlite", Fault::None);
         let (answers, operations) = (right.count_answers(), right.operations.len());
@@ -160,8 +160,7 @@ fn assert_alike(name: &str, texts: BTreeMap<String, String>) {
 /// What `bakeoff new` writes means the same everywhere.
 #[test]
 fn engines_with_sql_agree_about_the_example() {
-    let texts = EXAMPLES[0].files.iter().filter(|(name, _)| *name != "README.md");
-    assert_alike("shop", texts.map(|(name, text)| ((*name).into(), (*text).into())).collect());
+    assert_alike("shop", EXAMPLES[0].to_files().texts);
 }
 
 /// Rows of which the order leaves open which comes first, decimals, reals and nulls.

@@ -165,7 +165,7 @@ fn a_target_says_what_it_lacks_once_before_anything_runs() {
 #[test]
 fn a_workload_over_tables_is_described_as_it_says() {
     let registry = Registry::standard();
-    for workload in bakeoff_workloads::WORKLOADS {
+    for workload in bakeoff_application::list_built_in() {
         let name = workload.name();
         let about = registry.target_of(name).unwrap().describe_workload(name).unwrap();
         assert_eq!(

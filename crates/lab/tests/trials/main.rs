@@ -14,11 +14,10 @@ mod stage;
 mod store;
 mod torn;
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
-use bakeoff_application::{Application, ApplicationFiles, EXAMPLES};
+use bakeoff_application::{Application, EXAMPLES};
 use bakeoff_devices::models::Models;
 use bakeoff_disk::daemon;
 use bakeoff_engines::Engine;
@@ -35,18 +34,10 @@ fn registry() -> Registry {
 
 /// The example of `bakeoff new` with few rows, whose customers do nothing but buy.
 static SHOP: LazyLock<Application> = LazyLock::new(|| {
-    let texts = EXAMPLES[0].files.iter().filter(|(name, _)| *name != "README.md");
-    let mut texts: BTreeMap<String, String> =
-        texts.map(|(name, text)| ((*name).into(), (*text).into())).collect();
-    let (rows, _) = texts["workload.toml"].split_once("[mix.shop]").expect("it has a mix");
+    let mut files = EXAMPLES[0].to_files();
+    let (rows, _) = files.texts["workload.toml"].split_once("[mix.shop]").expect("it has a mix");
     let rows = rows.replace("1000 * :scale", "20");
-    texts.insert("workload.toml".into(), format!("{rows}[mix.shop]\nbuy = 1\n"));
-    let files = ApplicationFiles {
-        name: "shop".into(),
-        texts,
-        weights: BTreeMap::new(),
-        shown: "shop".into(),
-    };
+    files.texts.insert("workload.toml".into(), format!("{rows}[mix.shop]\nbuy = 1\n"));
     Application::new(files).expect("the example is whole")
 });
 

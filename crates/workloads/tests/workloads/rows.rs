@@ -9,13 +9,8 @@ use bakeoff_workloads::{PreparedWorkload, WorkloadParameters};
 use crate::{each_row, prepare, text};
 
 /// Workloads whose every row is looked at.
-const LOOKED_AT: [(&str, &str); 5] = [
-    ("redmine", "small"),
-    ("point", "small"),
-    ("text-oltp", "small"),
-    ("vote", "small"),
-    ("oltp", "10k"),
-];
+const LOOKED_AT: [(&str, &str); 4] =
+    [("redmine", "small"), ("text-oltp", "small"), ("vote", "small"), ("oltp", "10k")];
 
 /// The integers of some columns of every row of a table; nulls are left out as -1.
 fn integers(prepared: &dyn PreparedWorkload, table: &str, columns: &[&str]) -> Vec<Vec<i64>> {
@@ -65,7 +60,6 @@ fn scales_hold_what_they_say() {
         }
     }
     for (workload, scale, table, rows) in [
-        ("point", "small", "points", 10_000),
         ("text-oltp", "small", "articles", 10_000),
         ("oltp", "100k", "sbtest1", 100_000),
         ("vote", "small", "entries", 16_000),

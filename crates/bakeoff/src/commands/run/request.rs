@@ -258,12 +258,13 @@ pub fn describe_text(
     }
     let target = registry.target_of(&experiment.workload).ok();
     let about = target.and_then(|target| target.describe_workload(&experiment.workload));
-    if let Some(rows) = about.and_then(|about| about.rows) {
-        return Ok(format!("{rows} (seed {})", experiment.seed));
-    }
-    let text = match &experiment.text {
-        Some(path) => TextSource::from_file(path).map_err(usage_failure)?,
-        None => TextSource::generate(experiment.seed),
-    };
-    Ok(text.describe())
+    let file = experiment.text.as_ref().map(|path| TextSource::from_file(path));
+    let file = file.transpose().map_err(usage_failure)?.map(|text| text.describe());
+    let seed = experiment.seed;
+    Ok(match (about.and_then(|about| about.rows), file) {
+        (Some(rows), None) => format!("{rows} (seed {seed})"),
+        (Some(rows), Some(file)) => format!("{rows} (seed {seed}), their words from {file}"),
+        (None, Some(file)) => file,
+        (None, None) => TextSource::generate(seed).describe(),
+    })
 }

@@ -10,7 +10,7 @@ use crate::{Rows, Value, decimal};
 
 /// A column's type, as the protocol numbers it, and whether its numbers are unsigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FieldType {
+pub(in crate::mysql) struct FieldType {
     number: u8,
     unsigned: bool,
 }
@@ -80,6 +80,33 @@ pub(in crate::mysql) fn read_text(text: &str, number: u8) -> Option<Value<'_>> {
 pub(in crate::mysql) fn widen_float(real: f32) -> Value<'static> {
     Value::from(real.to_string().parse().unwrap_or(f64::from(real)))
 }
+
+/// A cell that came as a text.
+pub(in crate::mysql) fn push_text_cell(
+    kind: FieldType,
+    bytes: &[u8],
+    rows: &mut Rows,
+) -> Result<()> {
+    let invalid = || Failure::FromValueError(Cell::Bytes(bytes.into()));
+    let text = std::str::from_utf8(bytes).map_err(|_| invalid())?;
+    match kind.number {
+        REAL | FLOAT => rows.push(Value::from(text.parse::<f64>().map_err(|_| invalid())?)),
+        DATE | DATETIME | TIMESTAMP => {
+            rows.push(Value::Text(TimeText::from_text(text).ok_or_else(invalid)?.as_str()));
+        }
+        number if is_one_of(&TEXTS, number) => {
+            rows.push(read_text(text, number).ok_or_else(invalid)?);
+        }
+        number if INTEGERS.iter().any(|(it, _)| *it as u8 == number) => {
+            rows.push(Value::Int(text.parse().map_err(|_| invalid())?));
+        }
+        _ => return Err(invalid()),
+    }
+    Ok(())
+}
+
+/// In the place of a text: null.
+const NO_TEXT: u8 = 0xfb;
 
 /// Appends parameters: which are null, that their types follow, the types, the values.
 pub(super) fn put_parameters(out: &mut Vec<u8>, parameters: &[Value<'_>]) {
@@ -189,6 +216,26 @@ impl<'a> Fields<'a> {
             match is_null(at) {
                 true => rows.push(Value::Null),
                 false => self.read_cell(*kind, rows)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The first `width` cells of a row in an answer to a text: each is a text, or a byte for null.
+    pub fn read_text_row(
+        mut self,
+        columns: &[FieldType],
+        width: usize,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        for at in 0..width {
+            let kind = columns.get(at).ok_or_else(|| garbled_answer("a column is missing"))?;
+            match self.0.first() {
+                Some(&NO_TEXT) => {
+                    self.take_bytes(1)?;
+                    rows.push(Value::Null);
+                }
+                _ => push_text_cell(*kind, self.take_text()?, rows)?,
             }
         }
         Ok(())

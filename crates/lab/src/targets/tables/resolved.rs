@@ -3,11 +3,12 @@ use std::sync::Arc;
 
 use bakeoff_engines::DeclaredLevels;
 use bakeoff_engines::urls::{self, Secret};
-use bakeoff_engines::{Durability, Engine, EngineHome, OpenTerms, Statement};
+use bakeoff_engines::{Durability, Engine, EngineHome, OpenTerms, Preparation, Statement};
 use bakeoff_experiment::{Cell, Declared, Factor};
 use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_workloads::{
-    PreparedWorkload, RowsFile, TextSource, Workload, WorkloadParameters, fingerprint_parts,
+    PREPARED, PreparedWorkload, RowsFile, TextSource, Workload, WorkloadParameters,
+    fingerprint_parts,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -35,6 +36,7 @@ pub struct ResolvedTables {
     pub durability: Durability,
     pub settings: Vec<(String, String)>,
     pub levels: DeclaredLevels,
+    pub preparation: Preparation,
     pub server: PageServer,
     pub gzip: bool,
 }
@@ -79,6 +81,7 @@ impl ResolvedTables {
             rows,
             durability,
             settings,
+            preparation: workload.find_preparation(&levels),
             levels,
             server,
             gzip: server != PageServer::None && wants_gzip(cell),
@@ -175,6 +178,13 @@ fn cannot_run(
     scale: &str,
     levels: &DeclaredLevels,
 ) -> Option<String> {
+    if workload.find_preparation(levels) == Preparation::EachExecution && !engine.prepares() {
+        let engine = engine.about().name;
+        return Some(format!(
+            "{engine} has no SQL, so that no text can be sent to it with each execution\nit runs --factor {}={}",
+            PREPARED.name, PREPARED.default
+        ));
+    }
     let runs = engine.statement_check()?;
     let parameters = WorkloadParameters {
         levels: levels.clone(),
@@ -234,6 +244,7 @@ pub fn open_terms(resolved: &ResolvedTables, place: &TargetPlace) -> OpenTerms {
     }
     OpenTerms {
         durability: resolved.durability,
+        preparation: resolved.preparation,
         memory_bytes: group.and_then(|group| group.limit.memory_bytes),
         settings,
         runtime: group.and_then(|group| group.runtime.clone()),

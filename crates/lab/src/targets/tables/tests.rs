@@ -1,7 +1,7 @@
 //! Tests of the target: how large its data are, and how little memory it takes.
 
-use bakeoff_engines::DeclaredLevels;
 use bakeoff_engines::Durability;
+use bakeoff_engines::{DeclaredLevels, Preparation};
 use bakeoff_experiment::Declared;
 use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_workloads::{
@@ -74,13 +74,14 @@ fn subject(
         durability: Durability::Strict,
         settings: Vec::new(),
         levels: DeclaredLevels::default(),
+        preparation: Preparation::OncePerSession,
         server: PageServer::None,
         gzip: false,
     };
     change(&mut resolved);
     let engines = ["postgres", "sqlite"].map(|name| bakeoff_engines::find_level(name).unwrap());
     let workloads =
-        ["point", "text-oltp"].map(|name| bakeoff_workloads::find_workload(name).unwrap());
+        ["point", "text-oltp"].map(|name| bakeoff_application::find_built_in(name).unwrap());
     let workloads: Vec<&'static dyn Workload> = workloads.into_iter().chain([&Wide as _]).collect();
     let tables = TablesTarget::new(engines.to_vec(), workloads);
     tables.read_subject(&serde_json::to_value(&resolved).unwrap()).unwrap()
