@@ -1,7 +1,7 @@
 //! Decides verdicts. Table, chart, sentence and JSON all take theirs from here; a broken promise
 //! makes one void afterwards ([`crate::broken_promises`]).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::{ENOUGH_OPERATIONS, Levels, Run, SequentialDesign};
 use bakeoff_stats::family::Adjustment;
@@ -128,17 +128,20 @@ impl JudgingRule {
         Self::Once(if conditions.len() > 1 { Adjustment::FalseDiscovery } else { Adjustment::Holm })
     }
 
-    fn find_prior(self, family: &[ComparisonCase]) -> Option<VariancePrior> {
-        let own = |case: &ComparisonCase| -> Option<Variance> {
-            let pairs = case.sample.list_pairs().filter(|_| !case.is_wordless())?;
-            LogSummary::from_pairs(&pairs).ok()?.variance
+    /// For each metric: the p99 is noisier than the mean, and lends nothing to it.
+    fn find_priors(self, family: &[ComparisonCase]) -> BTreeMap<String, VariancePrior> {
+        let mut own: BTreeMap<&str, Vec<Variance>> = BTreeMap::new();
+        for case in family.iter().filter(|case| !case.is_wordless()) {
+            let summary = case.sample.list_pairs().map(|pairs| LogSummary::from_pairs(&pairs));
+            let variance = summary.and_then(|it| it.ok()?.variance);
+            own.entry(&case.comparison.metric).or_default().extend(variance);
+        }
+        let prior = |(metric, own): (&str, Vec<Variance>)| {
+            Some((metric.to_owned(), VariancePrior::from_variances(&own)?))
         };
         match self {
-            Self::Once(_) => {
-                let own: Vec<Variance> = family.iter().filter_map(own).collect();
-                VariancePrior::from_variances(&own)
-            }
-            Self::Looks { .. } => None,
+            Self::Once(_) => own.into_iter().filter_map(prior).collect(),
+            Self::Looks { .. } => BTreeMap::new(),
         }
     }
 
@@ -175,9 +178,12 @@ impl JudgingRule {
 /// The cases are one family: the more there are, the more often one looks different by chance, and
 /// the more each must show. What they know together of the run's noise, each borrows.
 pub(crate) fn judge(mut family: Vec<ComparisonCase>, rule: JudgingRule) -> Vec<Comparison> {
-    let prior = rule.find_prior(&family);
-    let estimates: Vec<Option<Estimate>> =
-        family.iter_mut().map(|case| measure(case, rule, prior.as_ref())).collect();
+    let priors = rule.find_priors(&family);
+    let measure = |case: &mut ComparisonCase| {
+        let prior = priors.get(&case.comparison.metric);
+        measure(case, rule, prior)
+    };
+    let estimates: Vec<Option<Estimate>> = family.iter_mut().map(measure).collect();
     let tested: Vec<Estimate> = estimates.iter().flatten().copied().collect();
     let over = tested.iter().filter(|it| it.p.is_some()).count() as u32;
     let mut said = rule.decide_family(&tested).into_iter();
