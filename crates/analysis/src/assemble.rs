@@ -54,6 +54,7 @@ pub fn read_document(folder: &RunFolder) -> Result<Document> {
         cells,
         comparisons: compared.with_baseline,
         between: compared.between,
+        tails: compared.tails,
         noise: compared.noise,
         sweep: None,
         limits,

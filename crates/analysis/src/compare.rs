@@ -4,6 +4,7 @@ use bakeoff_results::measure::LEAST_OPERATIONS;
 use bakeoff_results::{
     ALL_OPERATIONS, CellLevels, FigureOfMerit, Levels, OperationSummary, Run, Scope, TrialSummary,
 };
+use bakeoff_stats::family::Adjustment;
 use bakeoff_stats::serial::{self, SerialCorrelation};
 use bakeoff_stats::steady::Steadiness;
 
@@ -106,6 +107,8 @@ pub(crate) struct ComparisonSets {
     pub with_baseline: Vec<Comparison>,
     /// The other levels against each other, by their own pairs.
     pub between: Vec<Comparison>,
+    /// All pairs of levels by the p99 of operations of which each trial has enough.
+    pub tails: Vec<Comparison>,
     /// A level against its alias (`sqlite@again`).
     pub noise: Vec<Comparison>,
     pub conditions: Vec<ConditionProgress>,
@@ -117,6 +120,8 @@ pub(crate) struct ComparisonSets {
 pub(crate) struct ComparisonSubject<'a> {
     operation: &'a str,
     merit: FigureOfMerit,
+    /// By the p99 instead of the mean.
+    is_tail: bool,
 }
 
 impl ComparisonSubject<'_> {
@@ -149,9 +154,23 @@ impl ComparisonSubject<'_> {
             return figure(seconds_a_unit(trial, self.merit, span), sums);
         }
         let view = trial.operations.iter().find(|view| view.name == self.operation)?;
-        figure(span.mean_s(view), (view.count, view.unfinished))
+        let cost_s = match self.is_tail {
+            true => view.p99_s.filter(|_| view.count >= ENOUGH_FOR_TAIL),
+            false => span.mean_s(view),
+        };
+        figure(cost_s, (view.count, view.unfinished))
+    }
+
+    fn metric_name(self) -> &'static str {
+        if self.is_tail { P99 } else { self.merit.metric_name() }
     }
 }
+
+/// The metric of a comparison by the p99.
+pub const P99: &str = "p99_s";
+
+/// So that ten operations of a trial lie beyond its p99.
+const ENOUGH_FOR_TAIL: u64 = 1_000;
 
 /// If syncs come in rounds, the trial itself asks for more operations.
 fn has_too_few(trial: &TrialSummary) -> bool {
@@ -164,15 +183,26 @@ fn has_too_few(trial: &TrialSummary) -> bool {
 /// rate. In an open loop always times, since the rate is given.
 pub(crate) fn subjects_of(run: &Run, is_open: bool) -> Vec<ComparisonSubject<'_>> {
     let merit = if is_open { FigureOfMerit::Time } else { run.figure_of_merit };
-    let operations = run.operations.iter().map(|operation| ComparisonSubject { operation, merit });
+    let subject = |operation| ComparisonSubject { operation, merit, is_tail: false };
+    let operations = run.operations.iter().map(|operation| subject(operation));
     match (&run.operations[..], merit.is_rate()) {
         (_, false) | ([_], true) => operations.collect(),
-        (_, true) => vec![ComparisonSubject { operation: ALL_OPERATIONS, merit }],
+        (_, true) => vec![subject(ALL_OPERATIONS)],
     }
+}
+
+/// The p99 of each operation, in a run that is judged once: looks are planned for means.
+fn list_tails(run: &Run) -> Vec<ComparisonSubject<'_>> {
+    let tail =
+        |operation| ComparisonSubject { operation, merit: FigureOfMerit::Time, is_tail: true };
+    let operations = run.operations.iter().filter(|_| run.sequential.is_none());
+    operations.map(|operation| tail(operation)).collect()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
+    /// By the p99.
+    Tail,
     Baseline,
     Harness,
     Between,
@@ -201,7 +231,8 @@ impl<'a> Groups<'a> {
     /// All comparisons of a run, by this part of its trials.
     ///
     /// The noise of a level is judged first, as a family of its own. All pairs of levels, at all
-    /// operations and settings, are one family, since a summary counts over all of them.
+    /// operations and settings, by mean and by p99, are one family, since a summary counts over all of
+    /// them.
     /// Comparisons with the harness are in no summary, and a third family. A run that goes on until
     /// it is decided is judged at looks: see [`JudgingRule`].
     pub fn compare_levels(&self, run: &Run, span: ComparedSpan) -> ComparisonSets {
@@ -221,18 +252,19 @@ impl<'a> Groups<'a> {
                 ));
             }
         }
+        cases.extend(collect_tails(run, &self.all, span));
         let (harness, contenders): (Vec<_>, Vec<_>) =
             cases.into_iter().partition(|(purpose, _)| *purpose == Purpose::Harness);
-        let serial =
-            contenders.iter().filter_map(|(_, case)| case.test_serial_correlation()).collect();
-        let (mut with_baseline, mut between) = (Vec::new(), Vec::new());
+        let means = contenders.iter().filter(|(purpose, _)| *purpose != Purpose::Tail);
+        let serial = means.filter_map(|(_, case)| case.test_serial_correlation()).collect();
+        let (mut with_baseline, mut between, mut tails) = (Vec::new(), Vec::new(), Vec::new());
         for family in [contenders, harness] {
             let (purposes, family): (Vec<Purpose>, Vec<ComparisonCase>) =
                 family.into_iter().unzip();
-            for (purpose, comparison) in
-                purposes.into_iter().zip(judge(family, JudgingRule::from_run(run)))
-            {
+            let rule = JudgingRule::from_run(run, &family);
+            for (purpose, comparison) in purposes.into_iter().zip(judge(family, rule)) {
                 match purpose {
+                    Purpose::Tail => tails.push(comparison),
                     Purpose::Between => between.push(comparison),
                     Purpose::Baseline | Purpose::Harness => with_baseline.push(comparison),
                 }
@@ -240,7 +272,7 @@ impl<'a> Groups<'a> {
         }
         sort(run, &mut with_baseline);
         let conditions = self.conditions.clone();
-        ComparisonSets { with_baseline, between, noise, conditions, serial }
+        ComparisonSets { with_baseline, between, tails, noise, conditions, serial }
     }
 }
 
@@ -320,6 +352,27 @@ fn collect_subjects<'a>(
     all
 }
 
+fn collect_tails(
+    run: &Run,
+    groups: &BTreeMap<(Rank, Levels), BlockGroup<'_>>,
+    span: ComparedSpan,
+) -> Vec<(Purpose, ComparisonCase)> {
+    let mut cases = Vec::new();
+    for ((_, others), group) in groups {
+        for subject in list_tails(run) {
+            for (purpose, baseline, level) in pair_levels(run, group, subject.operation) {
+                let comparison = start_comparison(run, subject, others, baseline, level);
+                let case = ComparisonCase::from_group(run, comparison, subject, group, span);
+                let is_backed = case.sample.size() == group.blocks.len() && case.sample.size() > 1;
+                cases.extend(
+                    (purpose != Purpose::Harness && is_backed).then_some((Purpose::Tail, case)),
+                );
+            }
+        }
+    }
+    cases
+}
+
 fn compare_aliases(
     run: &Run,
     groups: &BTreeMap<(Rank, Levels), BlockGroup>,
@@ -335,7 +388,7 @@ fn compare_aliases(
             let comparison = start_comparison(run, subject, others, base, level);
             noise.extend(judge(
                 vec![ComparisonCase::from_group(run, comparison, subject, group, span)],
-                JudgingRule::Once,
+                JudgingRule::Once(Adjustment::Holm),
             ));
         }
     }
@@ -375,7 +428,7 @@ pub(crate) fn start_comparison(
 ) -> Comparison {
     Comparison {
         operation: subject.operation.to_owned(),
-        metric: subject.merit.metric_name().to_owned(),
+        metric: subject.metric_name().to_owned(),
         factor: run.compare.clone(),
         levels: others.clone(),
         baseline: baseline.to_owned(),
@@ -386,7 +439,9 @@ pub(crate) fn start_comparison(
         high: None,
         blocks: 0,
         fewest_operations: None,
+        freedom: None,
         p_adjusted: None,
+        adjusted_by: None,
         adjusted_over: 0,
         fresh: Vec::new(),
         engine_only_ratio: None,

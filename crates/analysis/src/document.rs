@@ -48,6 +48,9 @@ pub struct Document {
     /// The other levels against each other: each with those after it in the plan.
     #[serde(default)]
     pub between: Vec<Comparison>,
+    /// All pairs of levels by the p99 of each operation: where each of their trials has 1,000 of it.
+    #[serde(default)]
+    pub tails: Vec<Comparison>,
     /// A level against its alias: measures the difference of equal things.
     pub noise: Vec<Comparison>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

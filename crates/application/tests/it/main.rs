@@ -8,6 +8,6 @@ mod draws;
 mod fuzz;
 mod mistakes;
 mod pgbench;
-mod servers;
 mod preparation;
+mod servers;
 mod stage;

@@ -1,5 +1,7 @@
 //! The slowest operations of each cell: p50, p99 and the longest.
 
+mod tails;
+
 use bakeoff_results::{FigureOfMerit, OperationSummary};
 
 use crate::block::{
@@ -18,7 +20,7 @@ const HEIGHT: f64 = 26.0;
 
 const EXPLAINED: &str = "A mean hides what one user in a hundred waits for. Half of a cell’s operations took no \
      longer than *p50*, 99 in 100 no longer than *p99*, each the median of what the trials have; *longest* is the \
-     longest of all trials, and depends on how many operations there were. No verdict goes by them.";
+     longest of all trials, and depends on how many operations there were.";
 
 const NO_P99: &str = "A p99 stands where each trial of a cell has 1,000 such operations or more: longer trials \
      (--seconds) have more.";
@@ -27,7 +29,12 @@ pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
     // The table of rates has a row for each rate of a search.
     let is_search = layout.document.run.run.limit.is_some();
     let Some(strips) = build_strips(layout).filter(|_| !is_search) else { return Vec::new() };
-    vec![ReportBlock::Lead(StyledText::default().marked(EXPLAINED)), ReportBlock::Strips(strips)]
+    let mut blocks = vec![
+        ReportBlock::Lead(StyledText::default().marked(EXPLAINED)),
+        ReportBlock::Strips(strips),
+    ];
+    blocks.extend(tails::build_table(layout).map(ReportBlock::Table));
+    blocks
 }
 
 fn build_strips<'a>(layout: &DocumentLayout<'a>) -> Option<Strips> {

@@ -64,7 +64,7 @@ impl Sample {
         let between = self.compare(&settings, &pairs);
         let mut document: Document = read(json!({
             "schema": SCHEMA, "run": self.run(trials.len()), "trials": [], "cells": [], "comparisons": [],
-            "warnings": [], "noise": [], "canaries": [],
+            "warnings": [], "tails": [], "noise": [], "canaries": [],
         }));
         document.trials = trials;
         (document.cells, document.comparisons, document.between) = (cells, comparisons, between);
