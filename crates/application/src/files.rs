@@ -288,7 +288,7 @@ fn read_text(file: io::Result<std::fs::File>, place: &SourcePlace) -> Result<Str
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let good = String::from_utf8_lossy(&error.as_bytes()[..at]);
-        let what = "this byte is not of UTF-8 text: convert the file by `iconv -t utf-8`";
+        let what = "this byte is not of UTF-8 text: convert the file from its own encoding, as by `iconv -f latin1 -t utf-8`";
         Mistake { place: place.advance(&good, at), what: what.into() }
     })
 }

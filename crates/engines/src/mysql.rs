@@ -250,11 +250,14 @@ impl MariaDbDatabase {
                 // An update that changes nothing has still found its row.
                 .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS)
                 .init(vec![
+                    // `||` joins texts, as elsewhere: alone, it would be OR.
                     format!(
                         "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,\
-                         NO_AUTO_VALUE_ON_ZERO', autocommit = 1, default_storage_engine = {}",
+                         NO_AUTO_VALUE_ON_ZERO,PIPES_AS_CONCAT', autocommit = 1, default_storage_engine = {}",
                         SQL.quote(storage.name())
                     ),
+                    // Texts are bytes, and so are the literals that they are compared with.
+                    "SET SESSION collation_connection = utf8mb4_bin".into(),
                     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ".into(),
                 ]),
         );

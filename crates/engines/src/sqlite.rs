@@ -150,6 +150,8 @@ fn open_connection(path: &FilePath, synchronous: &str) -> Result<Connection> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", synchronous)?;
+    // As LIKE is on the others.
+    connection.pragma_update(None, "case_sensitive_like", true)?;
     Ok(connection)
 }
 

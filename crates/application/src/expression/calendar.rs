@@ -21,6 +21,14 @@ pub fn parse_date(text: &str) -> Result<i64, EvaluationError> {
     calendar::parse_date(text).ok_or_else(wrong)
 }
 
+/// Reads a date, or the day of a timestamp.
+pub fn parse_day(text: &str) -> Result<i64, EvaluationError> {
+    match read_timestamp(text) {
+        Some(time) => Ok(time.div_euclid(DAY)),
+        None => parse_date(text),
+    }
+}
+
 /// Reads `2020-02-29`, `2020-02-29 23:59:59` or `2020-02-29 23:59:59.123456`.
 pub fn parse_timestamp(text: &str) -> Result<i64, EvaluationError> {
     let wrong = || {

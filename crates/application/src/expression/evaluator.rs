@@ -6,7 +6,7 @@ use bakeoff_workloads::{TextSource, WorkloadRandom};
 use rand::RngExt;
 
 use super::arithmetic::{apply_operator, apply_to_ints};
-use super::calendar::{parse_date, parse_timestamp, write_date, write_timestamp};
+use super::calendar::{parse_day, parse_timestamp, write_date, write_timestamp};
 use super::draws::{draw_exponential, draw_gaussian, draw_zipfian};
 use super::functions::{ExpressionFunction, MOST_ARGUMENTS};
 use super::hashes::{hash_fnv1a, hash_murmur2, permute_value};
@@ -253,7 +253,7 @@ impl<'e> Evaluator<'e> {
     fn call_on_text(&mut self, function: ExpressionFunction, span: TextSpan) -> Option<Evaluated> {
         let text = &self.scratch[span.start..span.end];
         match function {
-            ExpressionFunction::Date => Some(parse_date(text).map(Operand::Date)),
+            ExpressionFunction::Date => Some(parse_day(text).map(Operand::Date)),
             ExpressionFunction::Timestamp => Some(parse_timestamp(text).map(Operand::Timestamp)),
             ExpressionFunction::Digits => {
                 let start = self.scratch.len();

@@ -64,6 +64,10 @@ fn check_word(list: &TokenList<'_>, at: usize) -> Option<String> {
             "ILIKE is PostgreSQL's alone: use LIKE, which tells upper from lower case".into()
         }
         "REGEXP" | "RLIKE" | "SIMILAR" => format!("{word} isn't on all databases: use LIKE"),
+        "CURRENT_DATE" | "CURRENT_TIME" | "LOCALTIME" | "CURDATE" | "CURTIME" => format!(
+            "{word} is the machine's own: draw the day with `\\set today date(:now)`, and write \
+             `:today`"
+        ),
         "INTERVAL" => {
             "dates are computed differently: compute the bound with \\set, and pass it as a \
              parameter"

@@ -58,6 +58,23 @@ fn a_boolean_is_true_or_false_on_each_engine() {
     }
 }
 
+/// `||` joins texts, and LIKE tells upper from lower case.
+#[test]
+fn texts_are_joined_and_searched_alike_on_each_engine() {
+    let count = |letter: &str| {
+        format!(
+            "SELECT COUNT(*) AS hits FROM items WHERE 'aXb' LIKE '%' || '{letter}' || '%' \\gset\n\
+             \\assert :hits = {}\n",
+            if letter == "X" { 10 } else { 0 }
+        )
+    };
+    let script = count("X") + &count("x") + "\\set today date(:now)\n\\assert :today <= :now";
+    for engine in ENGINES.into_iter().filter_map(installed) {
+        let sent = record(engine, &script, 1);
+        assert_eq!(sent[0].error, None, "{}", engine.about().name);
+    }
+}
+
 /// The place, and the server's own message: no type of a library, and no SQL state.
 #[test]
 fn a_server_s_error_is_told_at_its_place_in_its_own_words() {
