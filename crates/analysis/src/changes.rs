@@ -54,7 +54,8 @@ pub fn compare_changes<'a>(
             }
         }
     }
-    let judged = judge(cases, JudgingRule::Once);
+    let rule = JudgingRule::once(&cases);
+    let judged = judge(cases, rule);
     let change = |((from, to), comparison)| CellChange { from, to, comparison };
     places.into_iter().zip(judged).map(change).collect()
 }

@@ -4,6 +4,7 @@ use bakeoff_results::measure::LEAST_OPERATIONS;
 use bakeoff_results::{
     ALL_OPERATIONS, CellLevels, FigureOfMerit, Levels, OperationSummary, Run, Scope, TrialSummary,
 };
+use bakeoff_stats::family::Adjustment;
 use bakeoff_stats::serial::{self, SerialCorrelation};
 use bakeoff_stats::steady::Steadiness;
 
@@ -229,9 +230,8 @@ impl<'a> Groups<'a> {
         for family in [contenders, harness] {
             let (purposes, family): (Vec<Purpose>, Vec<ComparisonCase>) =
                 family.into_iter().unzip();
-            for (purpose, comparison) in
-                purposes.into_iter().zip(judge(family, JudgingRule::from_run(run)))
-            {
+            let rule = JudgingRule::from_run(run, &family);
+            for (purpose, comparison) in purposes.into_iter().zip(judge(family, rule)) {
                 match purpose {
                     Purpose::Between => between.push(comparison),
                     Purpose::Baseline | Purpose::Harness => with_baseline.push(comparison),
@@ -335,7 +335,7 @@ fn compare_aliases(
             let comparison = start_comparison(run, subject, others, base, level);
             noise.extend(judge(
                 vec![ComparisonCase::from_group(run, comparison, subject, group, span)],
-                JudgingRule::Once,
+                JudgingRule::Once(Adjustment::Holm),
             ));
         }
     }
@@ -386,7 +386,9 @@ pub(crate) fn start_comparison(
         high: None,
         blocks: 0,
         fewest_operations: None,
+        freedom: None,
         p_adjusted: None,
+        adjusted_by: None,
         adjusted_over: 0,
         fresh: Vec::new(),
         engine_only_ratio: None,

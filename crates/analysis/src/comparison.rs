@@ -1,4 +1,5 @@
 use bakeoff_results::{CellLevels, FigureOfMerit, Levels};
+use bakeoff_stats::family::Adjustment;
 use bakeoff_stats::{CONFIDENCE, Decision, MARGIN};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -29,9 +30,15 @@ pub struct Comparison {
     pub blocks: u32,
     #[serde(default)]
     pub fewest_operations: Option<u64>,
-    /// The p-value of "the ratio is 1", after Holm's adjustment.
+    /// The degrees of freedom of Student's distribution behind the interval: pairs less one, and
+    /// what was borrowed from all comparisons of the run.
+    #[serde(default)]
+    pub freedom: Option<f64>,
+    /// The p-value of "the ratio is 1", after the adjustment.
     #[serde(default)]
     pub p_adjusted: Option<f64>,
+    #[serde(default)]
+    pub adjusted_by: Option<Adjustment>,
     /// The size of the family of that adjustment; 0 where there was none.
     #[serde(default)]
     pub adjusted_over: u32,
@@ -118,8 +125,7 @@ pub enum RatioBound {
     Exact,
     /// Some of the level's operations were still running when their trial was cut off.
     AtLeast,
-    /// With fewer blocks the interval of a level against itself is too wide to be a floor: it would
-    /// take away most verdicts, right and wrong ones. Then it is only a check, shown in a warning.
+    /// Some of the baseline's operations were.
     AtMost,
 }
 
@@ -267,11 +273,20 @@ impl Comparison {
         if is_rate(&self.metric) { self.with_inverse_ratio() } else { self.clone() }
     }
 
-    /// Whether its interval alone says faster or slower, and only Holm's adjustment prevents the
+    /// Whether its interval alone says faster or slower, and only the adjustment prevents the
     /// verdict.
     pub fn is_held_back(&self) -> bool {
         let believed = self.p_adjusted.is_none_or(|p| p <= 1.0 - CONFIDENCE);
         !believed && Contrast::from_comparison(self).is_some_and(Contrast::is_held_back)
+    }
+
+    /// Whether its interval knows more of the run's noise than its own pairs tell.
+    pub fn borrows_variance(&self) -> bool {
+        self.freedom.is_some_and(|freedom| freedom > f64::from(self.blocks) - 1.0)
+    }
+
+    pub fn is_judged_by_false_discovery_rate(&self) -> bool {
+        self.adjusted_by == Some(Adjustment::FalseDiscovery)
     }
 
     /// For a level against its alias: the half-width of the interval, or the distance of the ratio

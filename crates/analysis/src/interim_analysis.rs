@@ -11,6 +11,7 @@ use crate::cells;
 use crate::compare::{self, ComparisonSets};
 use crate::comparison::{Comparison, Verdict};
 use crate::condition::{ConditionState, ConditionView};
+use crate::planned_comparisons::PlannedComparisons;
 
 #[derive(Clone, Debug)]
 pub struct JudgedRun {
@@ -89,12 +90,14 @@ pub fn schedule_looks(
     repetitions: RangeInclusive<u32>,
     max_time_s: Option<f64>,
 ) -> Option<SequentialDesign> {
-    let of = |levels: usize| levels * levels.saturating_sub(1) / 2;
-    let pairs = of(run.contenders().count()).max(1);
     let others = run.factors.iter().filter(|(factor, _)| *factor != run.compare);
-    let conditions = others.map(|(_, levels)| levels.len()).fold(1, usize::saturating_mul);
-    let comparisons = pairs.saturating_mul(conditions).saturating_mul(count_subjects(run));
-    let comparisons = u32::try_from(comparisons).unwrap_or(u32::MAX);
+    let planned = PlannedComparisons {
+        // A run of one level, or of the harness alone, is bounded as one comparison.
+        contenders: run.contenders().count().max(2),
+        conditions: others.map(|(_, levels)| levels.len()).fold(1, usize::saturating_mul),
+        subjects: count_subjects(run),
+    };
+    let comparisons = u32::try_from(planned.count()).unwrap_or(u32::MAX);
     let looks = sequential::looks_from(*repetitions.start(), *repetitions.end());
     let confidence = sequential::find_confidence(&looks, comparisons)?;
     Some(SequentialDesign { looks, confidence, comparisons, max_time_s, used_s: 0.0 })

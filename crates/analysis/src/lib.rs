@@ -32,6 +32,7 @@ mod other_cuts;
 mod over_machines;
 mod over_time;
 mod page_cache;
+mod planned_comparisons;
 mod price;
 mod processor_waits;
 mod promises;
@@ -77,6 +78,7 @@ pub use machines::{
 };
 pub use open_loop::OpenLoopView;
 pub use over_time::{LinePiece, OverTime, OwedOverTime};
+pub use planned_comparisons::PlannedComparisons;
 pub use price::{PriceRatio, PricedView};
 pub use promises::{BrokenPromise, CutFindings, PromiseView, RuleView};
 pub use published::{

@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 
 use bakeoff_results::{Canary, Levels, Machine, Merged, Run, RunMember, RunState, TrialSummary};
+use bakeoff_stats::family::Adjustment;
 use bakeoff_stats::heterogeneity::{self, GroupSummary, Heterogeneity};
-use bakeoff_stats::{CONFIDENCE, MARGIN, holm};
+use bakeoff_stats::{CONFIDENCE, MARGIN};
 
 use crate::compare;
 use crate::comparison::{Comparison, RatioBound, Verdict};
@@ -215,7 +216,7 @@ fn collect_ratios(found: &[Vec<Comparison>]) -> Vec<RatioOverMachines> {
     let mut ratios: Vec<(RatioOverMachines, Option<Heterogeneity>)> =
         known.iter().filter_map(|made| build_ratio(made)).collect();
     let p: Vec<Option<f64>> = ratios.iter().map(|(_, it)| it.map(|it| it.p)).collect();
-    for ((ratio, heterogeneity), p) in ratios.iter_mut().zip(holm::adjust_p_values(&p)) {
+    for ((ratio, heterogeneity), p) in ratios.iter_mut().zip(Adjustment::Holm.adjust_p_values(&p)) {
         let Some((it, p_adjusted)) = heterogeneity.zip(p) else { continue };
         let values = || ratio.on.iter().map(|on| on.ratio);
         let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
@@ -270,7 +271,7 @@ fn summarize_interval(it: &Comparison, ratio: f64) -> Option<GroupSummary> {
     match (it.low, it.high) {
         (Some(low), Some(high)) => {
             let half = (high / low).ln() / 2.0;
-            GroupSummary::of_interval(mean, half, it.blocks as usize, CONFIDENCE)
+            GroupSummary::of_interval(mean, half, it.freedom?, it.blocks as usize)
         }
         _ if it.blocks < 2 => Some(GroupSummary { mean, deviation: 0.0, values: 1 }),
         _ => None,

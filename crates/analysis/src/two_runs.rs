@@ -8,6 +8,7 @@ mod set_up;
 use std::collections::BTreeMap;
 
 use bakeoff_results::{FigureOfMerit, Levels, Run, TrialSummary};
+use bakeoff_stats::family::Adjustment;
 use serde::Serialize;
 
 pub use set_up::SetupChange;
@@ -148,7 +149,7 @@ pub fn two_runs(before: &Document, after: &Document) -> RunComparison {
             figures.push(shown);
         }
     }
-    let judged = judge(cases, JudgingRule::Once);
+    let judged = judge(cases, JudgingRule::Once(Adjustment::Holm));
     let shared = judged.into_iter().zip(figures).map(|(comparison, shown)| SharedCell {
         comparison,
         before: shown.means[0],

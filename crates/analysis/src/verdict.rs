@@ -1,8 +1,13 @@
 //! Decides verdicts. Table, chart, sentence and JSON all take theirs from here; a broken promise
 //! makes one void afterwards ([`crate::broken_promises`]).
 
-use bakeoff_results::{ENOUGH_OPERATIONS, Run, SequentialDesign};
-use bakeoff_stats::{CONFIDENCE, Decision, Estimate, MARGIN, holm, paired, unpaired};
+use std::collections::BTreeSet;
+
+use bakeoff_results::{ENOUGH_OPERATIONS, Levels, Run, SequentialDesign};
+use bakeoff_stats::family::Adjustment;
+use bakeoff_stats::moderated::{Variance, VariancePrior};
+use bakeoff_stats::paired::LogSummary;
+use bakeoff_stats::{CONFIDENCE, Decision, Estimate, MARGIN, unpaired};
 
 use crate::comparison::{Comparison, RatioBound, Verdict};
 use crate::processor_waits::{ProcessorWait, could_turn};
@@ -70,69 +75,109 @@ impl ComparisonSample {
         }
     }
 
-    fn estimate(&self, confidence: f64) -> Option<Estimate> {
-        match self {
-            Self::Paired(pairs) => {
-                let costs: Vec<_> = pairs.iter().map(|(a, b)| (a.cost_s, b.cost_s)).collect();
-                paired::estimate_ratio(&costs, confidence).ok()
-            }
-            Self::Apart(baseline, level) => {
-                let logs = |side: &[OperationFigure]| -> Vec<f64> {
-                    side.iter().map(|figure| figure.cost_s.ln()).collect()
-                };
-                unpaired::ratio_of_logs(&logs(baseline), &logs(level), confidence).ok()
-            }
-        }
+    fn list_pairs(&self) -> Option<Vec<(f64, f64)>> {
+        let Self::Paired(pairs) = self else { return None };
+        Some(pairs.iter().map(|(a, b)| (a.cost_s, b.cost_s)).collect())
+    }
+
+    /// By its own variance, or one that borrows from the run's. Samples without pairs borrow nothing.
+    fn estimate(&self, prior: Option<&VariancePrior>) -> Option<Estimate> {
+        let Self::Apart(baseline, level) = self else {
+            let own = LogSummary::from_pairs(&self.list_pairs()?).ok()?;
+            let lent = prior.zip(own.variance).map(|(prior, own)| prior.moderate(own));
+            return lent.map_or(own, |it| own.with_variance(it)).estimate(CONFIDENCE).ok();
+        };
+        let logs = |side: &[OperationFigure]| -> Vec<f64> {
+            side.iter().map(|figure| figure.cost_s.ln()).collect()
+        };
+        unpaired::ratio_of_logs(&logs(baseline), &logs(level), CONFIDENCE).ok()
+    }
+
+    /// From the first look on. Looks are planned for plain means and each comparison's own noise.
+    fn estimate_at_look(&self, confidence: f64, first: u32) -> Option<Estimate> {
+        let summary = LogSummary::untrimmed_from_pairs(&self.list_pairs()?).ok()?;
+        let estimate = summary.estimate(confidence).ok()?;
+        let looked = self.size() >= first as usize;
+        let none = Estimate { low: None, high: None, p: None, ..estimate };
+        Some(if looked { estimate } else { none })
     }
 }
 
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum JudgingRule {
-    /// Once over all blocks: by intervals of 95 % and Holm's adjustment over the family.
-    Once,
+    /// Once over all blocks: by intervals of 95 % and that adjustment over the family.
+    Once(Adjustment),
     /// At several looks, by a confidence that holds for all looks and all comparisons of the run
     /// together. So there is no adjustment.
     Looks { confidence: f64, first: u32 },
 }
 
 impl JudgingRule {
-    pub fn from_run(run: &Run) -> Self {
+    pub fn from_run(run: &Run, cases: &[ComparisonCase]) -> Self {
         let first = |it: &SequentialDesign| it.looks.first().copied();
         match run.sequential.as_ref().and_then(|it| Some((it.confidence, first(it)?))) {
             Some((confidence, first)) => Self::Looks { confidence, first },
-            None => Self::Once,
+            None => Self::once(cases),
         }
     }
 
-    fn estimate(self, sample: &ComparisonSample) -> Option<Estimate> {
+    /// Words over many conditions may be wrong in a small share; those of one condition together
+    /// almost never.
+    pub fn once(cases: &[ComparisonCase]) -> Self {
+        let conditions: BTreeSet<&Levels> = cases.iter().map(|it| &it.comparison.levels).collect();
+        Self::Once(if conditions.len() > 1 { Adjustment::FalseDiscovery } else { Adjustment::Holm })
+    }
+
+    fn find_prior(self, family: &[ComparisonCase]) -> Option<VariancePrior> {
+        let own = |case: &ComparisonCase| -> Option<Variance> {
+            let pairs = case.sample.list_pairs().filter(|_| !case.is_wordless())?;
+            LogSummary::from_pairs(&pairs).ok()?.variance
+        };
         match self {
-            Self::Once => sample.estimate(CONFIDENCE),
-            Self::Looks { confidence, first } => {
-                let estimate = sample.estimate(confidence)?;
-                let looked = sample.size() >= first as usize;
-                let none = Estimate { low: None, high: None, p: None, ..estimate };
-                Some(if looked { estimate } else { none })
+            Self::Once(_) => {
+                let own: Vec<Variance> = family.iter().filter_map(own).collect();
+                VariancePrior::from_variances(&own)
             }
+            Self::Looks { .. } => None,
+        }
+    }
+
+    fn estimate(
+        self,
+        sample: &ComparisonSample,
+        prior: Option<&VariancePrior>,
+    ) -> Option<Estimate> {
+        match self {
+            Self::Once(_) => sample.estimate(prior),
+            Self::Looks { confidence, first } => sample.estimate_at_look(confidence, first),
         }
     }
 
     fn decide_family(self, family: &[Estimate]) -> Vec<(Option<f64>, Decision)> {
         match self {
-            Self::Once => {
+            Self::Once(adjustment) => {
                 let p: Vec<Option<f64>> = family.iter().map(|estimate| estimate.p).collect();
-                let decisions = holm::decide_family(family, MARGIN, CONFIDENCE);
-                holm::adjust_p_values(&p).into_iter().zip(decisions).collect()
+                let decisions = adjustment.decide_family(family, MARGIN, CONFIDENCE);
+                adjustment.adjust_p_values(&p).into_iter().zip(decisions).collect()
             }
             Self::Looks { .. } => family.iter().map(|it| (None, it.decide(MARGIN))).collect(),
+        }
+    }
+
+    fn adjustment(self) -> Option<Adjustment> {
+        match self {
+            Self::Once(adjustment) => Some(adjustment),
+            Self::Looks { .. } => None,
         }
     }
 }
 
 /// The cases are one family: the more there are, the more often one looks different by chance, and
-/// the more each must show.
+/// the more each must show. What they know together of the run's noise, each borrows.
 pub(crate) fn judge(mut family: Vec<ComparisonCase>, rule: JudgingRule) -> Vec<Comparison> {
+    let prior = rule.find_prior(&family);
     let estimates: Vec<Option<Estimate>> =
-        family.iter_mut().map(|case| measure(case, rule)).collect();
+        family.iter_mut().map(|case| measure(case, rule, prior.as_ref())).collect();
     let tested: Vec<Estimate> = estimates.iter().flatten().copied().collect();
     let over = tested.iter().filter(|it| it.p.is_some()).count() as u32;
     let mut said = rule.decide_family(&tested).into_iter();
@@ -148,6 +193,7 @@ pub(crate) fn judge(mut family: Vec<ComparisonCase>, rule: JudgingRule) -> Vec<C
         let Some((p, verdict)) = said.next() else { break };
         case.comparison.p_adjusted = p;
         case.comparison.adjusted_over = p.map_or(0, |_| over);
+        case.comparison.adjusted_by = p.and(rule.adjustment());
         case.comparison.verdict = case.verdict(verdict);
     }
     family.into_iter().map(|case| case.comparison).collect()
@@ -160,6 +206,11 @@ impl ComparisonCase {
 
     fn is_too_few(&self) -> bool {
         self.sample.any_on_sides(|figure| figure.is_too_few).contains(&true)
+    }
+
+    /// Whether its figures get no verdict, whatever they are.
+    fn is_wordless(&self) -> bool {
+        self.is_void() || self.is_never_steady() || self.is_too_few()
     }
 
     fn is_void(&self) -> bool {
@@ -222,8 +273,12 @@ fn is_within_noise(it: &Comparison, shift: f64) -> bool {
     it.ratio.zip(it.noise_floor).is_some_and(within)
 }
 
-fn measure(case: &mut ComparisonCase, rule: JudgingRule) -> Option<Estimate> {
-    let wordless = case.is_void() || case.is_never_steady() || case.is_too_few();
+fn measure(
+    case: &mut ComparisonCase,
+    rule: JudgingRule,
+    prior: Option<&VariancePrior>,
+) -> Option<Estimate> {
+    let wordless = case.is_wordless();
     let ComparisonCase { comparison, sample, .. } = case;
     comparison.blocks = sample.size() as u32;
     comparison.fewest_operations = sample.fewest();
@@ -233,7 +288,8 @@ fn measure(case: &mut ComparisonCase, rule: JudgingRule) -> Option<Estimate> {
         [true, false] => RatioBound::AtMost,
         [true, true] => return None,
     };
-    let mut estimate = rule.estimate(sample)?;
+    let mut estimate = rule.estimate(sample, prior)?;
+    comparison.freedom = estimate.freedom;
     comparison.ratio = Some(estimate.ratio);
     comparison.ratio_is = Some(ratio_is);
     // Two pairs far apart can have an interval up to infinity, which JSON can't hold.

@@ -86,6 +86,7 @@ kinds! {
     DisksDiffer, "disks-differ", Weakens, "trials of a merged run stand on another disk than the rest";
     Noise, "noise", Weakens, "a level that was entered twice differs from itself";
     BlocksCorrelated, "blocks-correlated", Weakens, "the ratios of successive blocks hang together";
+    FirstPlace, "first-place", Weakens, "the first trial of a block took longer, or less long, than the others";
     CutOff, "cut-off", Weakens, "operations were still running when their trial was cut off";
     DrainCutOff, "drain-cut-off", Weakens, "a drain took longer than the clients had run";
     WindowWentOn, "window-went-on", Weakens, "a window went on until enough operations of each kind had ended: 20, or five rounds of syncs";

@@ -5,6 +5,7 @@ mod lost;
 mod machine;
 mod memory;
 mod merged;
+mod order;
 mod paths;
 mod processor_waits;
 mod program;
@@ -61,6 +62,7 @@ pub(crate) fn collect_warnings(
         merged::warn_of_other_disks(run, counted),
         figures::warn_of_noise(run, &document.noise),
         figures::warn_of_correlated_blocks(run, serial),
+        order::warn_of_first_place(run, counted),
         work::warn_of_missing_syncs(run, cells, counted),
         work::warn_of_falling_behind(run, cells),
         work::warn_of_cut_off_trials(run, counted),

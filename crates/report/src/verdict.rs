@@ -17,6 +17,8 @@ pub struct OperationCase<'a> {
     pub outcome: LeaderOutcome,
     /// Levels that are shown to be slower than the leader.
     pub behind: Vec<&'a str>,
+    /// How far the others may be from the leader at most, as a share, by their whole intervals.
+    pub apart: Option<f64>,
 }
 
 /// The cases with at least two contenders that kept their promise.
@@ -44,11 +46,22 @@ fn find_case<'a>(
         contrast,
         outcome: leader.outcome,
         behind: leader.list_slower().collect(),
+        apart: find_furthest(&leader),
     })
 }
 
+/// `None` where an interval has an open end.
+fn find_furthest(leader: &Leader<'_>) -> Option<f64> {
+    let close = leader.rivals.iter().filter(|(_, it)| it.verdict != Verdict::Slower);
+    let far = |(_, it): &(&str, Contrast)| {
+        let (low, high) = (it.ends.0?, it.ends.1?);
+        Some(low.ln().abs().max(high.ln().abs()).exp_m1())
+    };
+    close.map(far).try_fold(0.0, |most: f64, far| Some(most.max(far?)))
+}
+
 /// The number of comparisons holds back a verdict that the interval alone would give.
-pub const HELD_BACK: &str = " †";
+pub const HELD_BACK: &str = " (clear alone)";
 
 pub fn mark_verdict(verdict: Verdict) -> String {
     format!("{}{HELD_BACK}", verdict.word())
@@ -57,9 +70,8 @@ pub fn mark_verdict(verdict: Verdict) -> String {
 pub fn explain_mark(over: Option<u32>) -> String {
     let among = over.map_or("many".to_owned(), |over| words::format_count(over.into()));
     format!(
-        "{} the interval alone would say faster or slower; among {among} comparisons that happens by \
-         chance, so the verdict stays undecided (Holm’s method): more repetitions may decide it",
-        HELD_BACK.trim()
+        "Clear alone: the interval by itself would say faster or slower. Among {among} comparisons \
+         that happens by chance, so the verdict stays undecided. More repetitions may decide it"
     )
 }
 

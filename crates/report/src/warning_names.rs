@@ -37,6 +37,7 @@ pub fn name_kind(kind: WarningKind) -> &'static str {
         DisksDiffer => "Disks differ",
         Noise => "Differs from itself",
         BlocksCorrelated => "Blocks hang together",
+        FirstPlace => "First trial differs",
         CutOff => "Operations cut off",
         DrainCutOff => "Drain cut off",
         WindowWentOn => "Unequal windows",

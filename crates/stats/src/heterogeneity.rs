@@ -8,6 +8,8 @@
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 
+use crate::CONFIDENCE;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Effect {
     value: f64,
@@ -39,12 +41,11 @@ pub struct Heterogeneity {
 }
 
 impl GroupSummary {
-    /// From a mean and the half-width of its interval by Student's distribution, as
-    /// [`ratio_of_logs`](crate::paired::ratio_of_logs) gives it.
-    pub fn of_interval(mean: f64, half: f64, values: usize, confidence: f64) -> Option<Self> {
-        let student = StudentsT::new(0.0, 1.0, values as f64 - 1.0).ok()?;
-        let inside = confidence > 0.0 && confidence < 1.0;
-        let t = inside.then(|| student.inverse_cdf(0.5 + confidence / 2.0))?;
+    /// From a mean and the half-width of its 95 % interval by Student's distribution with so many
+    /// degrees of freedom, as an [`Estimate`](crate::Estimate) has them.
+    pub fn of_interval(mean: f64, half: f64, freedom: f64, values: usize) -> Option<Self> {
+        let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
+        let t = student.inverse_cdf(0.5 + CONFIDENCE / 2.0);
         let deviation = half / t * (values as f64).sqrt();
         (mean.is_finite() && deviation.is_finite() && deviation >= 0.0).then_some(Self {
             mean,
@@ -127,7 +128,7 @@ mod tests {
     use statrs::distribution::ChiSquared;
 
     use super::*;
-    use crate::paired::{CONFIDENCE, ratio_of_logs};
+    use crate::paired::ratio_of_logs;
 
     /// The continuous data of Borenstein, Hedges, Higgins and Rothstein, "Introduction to Meta-Analysis"
     /// (2009), chapter 14: of each study the mean, standard deviation and number of the treated and of the
@@ -200,7 +201,7 @@ mod tests {
         let logs: [f64; 4] = [0.1, 0.3, 0.2, 0.6];
         let estimate = ratio_of_logs(&logs, CONFIDENCE).unwrap();
         let half = (estimate.high.unwrap() / estimate.low.unwrap()).ln() / 2.0;
-        let group = GroupSummary::of_interval(estimate.ratio.ln(), half, 4, CONFIDENCE).unwrap();
+        let group = GroupSummary::of_interval(estimate.ratio.ln(), half, 3.0, 4).unwrap();
         assert!((group.mean - 0.3).abs() < 1e-12, "{group:?}");
         // Of the squares 0.04, 0, 0.01 and 0.09.
         assert!((group.deviation - (0.14_f64 / 3.0).sqrt()).abs() < 1e-9, "{group:?}");
@@ -229,7 +230,7 @@ mod tests {
         assert_eq!(of_groups(&[of(0.1, 0), of(0.1, 5)], CONFIDENCE), None);
         assert_eq!(of_groups(&[of(f64::NAN, 5), of(0.1, 5)], CONFIDENCE), None);
         assert_eq!(of_groups(&[of(0.1, 5), of(0.1, 5)], 1.0), None);
-        assert_eq!(GroupSummary::of_interval(0.5, 0.1, 1, CONFIDENCE), None);
+        assert_eq!(GroupSummary::of_interval(0.5, 0.1, 0.0, 1), None);
         assert!(of_groups(&[of(f64::NAN, 1), of(0.1, 5)], CONFIDENCE).is_some());
     }
 }

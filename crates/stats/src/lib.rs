@@ -8,11 +8,14 @@
 
 pub mod backlog;
 pub mod canary;
+pub mod detectable;
 pub mod drift;
+pub mod family;
 pub mod heterogeneity;
-pub mod holm;
 pub mod limit;
+pub mod moderated;
 pub mod none_seen;
+pub mod order;
 pub mod paired;
 pub mod quantile;
 pub mod rounds;

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use crate::moderated::Variance;
 use crate::quantile::median;
 use crate::{Error, are_finite, mean};
 
@@ -20,6 +21,15 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Of three pairs, one wild value moves it as it moves the mean.
 pub const HODGES_LEHMANN_PAIRS: usize = 4;
 
+/// From so many pairs on a ratio is of the trimmed mean. With 10 pairs, 5 % of noise and one trial
+/// in twenty 1.3 to 3 times as long, it finds a ratio of 1.3 in 92 % of runs, the mean in 72 %, and
+/// the Hodges-Lehmann estimate with its own interval in 69 % (tests/simulations/outliers.rs). A fifth
+/// at each end would find 98 %, and has intervals that are a seventh wider where nothing is wild.
+pub const TRIMMED_PAIRS: usize = 8;
+
+/// What is cut off at each end, in whole values: 1 of 8 to 13 pairs.
+const TRIMMED_SHARE: f64 = 0.15;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     pub ratio: f64,
@@ -30,6 +40,8 @@ pub struct Estimate {
     pub hodges_lehmann: Option<f64>,
     /// Two-sided, of "the ratio is 1".
     pub p: Option<f64>,
+    /// Of Student's distribution behind the interval.
+    pub freedom: Option<f64>,
     /// Without pairs, the values of the smaller sample.
     pub pairs: usize,
 }
@@ -68,66 +80,129 @@ fn compare_to_margin(ratio: f64, margin: f64) -> Ordering {
     }
 }
 
-/// The ratio b / a of pairs (a, b), with an interval.
-///
-/// With d = ln b - ln a, the ratio is exp(mean d) and the interval exp(mean d ± t s / √n): t is the
-/// quantile (1 + confidence) / 2 of Student's distribution with n - 1 degrees of freedom, s the
-/// standard deviation of d. Sources: Student, "The probable error of a mean" (1908); on logarithms:
-/// Kalibera and Jones, "Quantifying performance changes with effect size confidence intervals"
-/// (2012). A percentile bootstrap is too narrow for so few pairs.
-pub fn estimate_ratio(pairs: &[(f64, f64)], confidence: f64) -> Result<Estimate, Error> {
+/// The logarithms of a ratio, one of each pair, summed up: what an interval needs to know.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LogSummary {
+    /// The mean, or from [`TRIMMED_PAIRS`] on the trimmed mean.
+    pub center: f64,
+    /// Of one pair: the squared standard error of the center is this over `pairs`. `None` with a
+    /// single pair.
+    pub variance: Option<Variance>,
+    pub pairs: usize,
+    hodges_lehmann: Option<f64>,
+}
+
+impl LogSummary {
+    /// Of the ratios b / a of pairs (a, b).
+    pub fn from_pairs(pairs: &[(f64, f64)]) -> Result<Self, Error> {
+        Self::from_logs(&take_logs(pairs)?)
+    }
+
+    /// With the trimmed mean and its winsorized variance from [`TRIMMED_PAIRS`] on: J. W. Tukey and
+    /// D. H. McLaughlin, "Less vulnerable confidence and significance procedures for location based
+    /// on a single sample" (1963); for few values K. K. Yuen, "The two-sample trimmed t for unequal
+    /// population variances" (1974).
+    pub fn from_logs(logs: &[f64]) -> Result<Self, Error> {
+        Self::without_ends(logs, count_trimmed(logs.len()))
+    }
+
+    /// With the plain mean, whatever the number of pairs, for rules that stop by looks.
+    pub fn untrimmed_from_pairs(pairs: &[(f64, f64)]) -> Result<Self, Error> {
+        Self::without_ends(&take_logs(pairs)?, 0)
+    }
+
+    /// The lowest and highest `cut` values count as the next ones, and not in the center.
+    fn without_ends(logs: &[f64], cut: usize) -> Result<Self, Error> {
+        if logs.is_empty() {
+            return Err(Error::Empty);
+        }
+        if let Some(&value) = logs.iter().find(|value| !value.is_finite()) {
+            return Err(Error::NotFinite { value });
+        }
+        let pairs = logs.len();
+        let mut sorted = logs.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let kept = &sorted[cut..pairs - cut];
+        let center = mean(kept);
+        if !center.is_finite() {
+            return Err(Error::NotFinite { value: center });
+        }
+        let (low, high) = (kept[0], kept[kept.len() - 1]);
+        let winsorized: Vec<f64> = sorted.iter().map(|value| value.clamp(low, high)).collect();
+        let middle = mean(&winsorized);
+        let squares: f64 = winsorized.iter().map(|value| (value - middle).powi(2)).sum();
+        let [all, left] = [pairs, kept.len()].map(|n| n as f64);
+        let freedom = left - 1.0;
+        let value = squares * all / (left * freedom);
+        Ok(Self {
+            center,
+            variance: (freedom > 0.0).then_some(Variance { value, freedom }),
+            pairs,
+            hodges_lehmann: (pairs >= HODGES_LEHMANN_PAIRS).then(|| hodges_lehmann(logs)).flatten(),
+        })
+    }
+
+    /// With a variance that knows more than these pairs.
+    pub fn with_variance(self, variance: Variance) -> Self {
+        Self { variance: Some(variance), ..self }
+    }
+
+    /// The ratio is exp(center) and the interval exp(center ± t s / √n): t is the quantile
+    /// (1 + confidence) / 2 of Student's distribution with the variance's degrees of freedom, s its
+    /// root. Sources: Student, "The probable error of a mean" (1908); on logarithms: Kalibera and
+    /// Jones, "Quantifying performance changes with effect size confidence intervals" (2012). A
+    /// percentile bootstrap is too narrow for so few pairs.
+    pub fn estimate(&self, confidence: f64) -> Result<Estimate, Error> {
+        if !(confidence > 0.0 && confidence < 1.0) {
+            return Err(Error::Confidence { confidence });
+        }
+        let spread = self.variance.and_then(|it| self.estimate_spread(it, confidence));
+        Ok(Estimate {
+            ratio: self.center.exp(),
+            low: spread.map(|(half, _)| (self.center - half).exp()),
+            high: spread.map(|(half, _)| (self.center + half).exp()),
+            hodges_lehmann: self.hodges_lehmann.map(f64::exp),
+            p: spread.map(|(_, p)| p),
+            freedom: self.variance.map(|it| it.freedom),
+            pairs: self.pairs,
+        })
+    }
+
+    /// The half-width and the two-sided p-value of "the center is 0".
+    fn estimate_spread(&self, variance: Variance, confidence: f64) -> Option<(f64, f64)> {
+        let student = StudentsT::new(0.0, 1.0, variance.freedom).ok()?;
+        let error = (variance.value / self.pairs as f64).sqrt();
+        let t = student.inverse_cdf(0.5 + confidence / 2.0);
+        // Without spread, 0 / 0 must not become NaN.
+        let p = if self.center == 0.0 { 1.0 } else { 2.0 * student.sf(self.center.abs() / error) };
+        Some((t * error, p))
+    }
+}
+
+/// How many values are cut off at each end.
+pub fn count_trimmed(pairs: usize) -> usize {
+    if pairs < TRIMMED_PAIRS { 0 } else { (TRIMMED_SHARE * pairs as f64) as usize }
+}
+
+fn take_logs(pairs: &[(f64, f64)]) -> Result<Vec<f64>, Error> {
     let fits = |value: &f64| value.is_finite() && *value > 0.0;
-    let differences = pairs
-        .iter()
-        .enumerate()
-        .map(|(pair, &(a, b))| match [a, b].into_iter().find(|value| !fits(value)) {
+    let log =
+        |(pair, &(a, b)): (usize, &(f64, f64))| match [a, b].into_iter().find(|value| !fits(value))
+        {
             Some(value) => Err(Error::NotPositive { pair, value }),
             None => Ok(b.ln() - a.ln()),
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    ratio_of_logs(&differences, confidence)
+        };
+    pairs.iter().enumerate().map(log).collect()
+}
+
+/// The ratio b / a of pairs (a, b), with an interval: see [`LogSummary`].
+pub fn estimate_ratio(pairs: &[(f64, f64)], confidence: f64) -> Result<Estimate, Error> {
+    LogSummary::from_pairs(pairs)?.estimate(confidence)
 }
 
 /// As [`estimate_ratio`], from differences of logarithms.
 pub fn ratio_of_logs(differences: &[f64], confidence: f64) -> Result<Estimate, Error> {
-    if !(confidence > 0.0 && confidence < 1.0) {
-        return Err(Error::Confidence { confidence });
-    }
-    if differences.is_empty() {
-        return Err(Error::Empty);
-    }
-    if let Some(&value) = differences.iter().find(|value| !value.is_finite()) {
-        return Err(Error::NotFinite { value });
-    }
-    let pairs = differences.len();
-    let mean = mean(differences);
-    if !mean.is_finite() {
-        return Err(Error::NotFinite { value: mean });
-    }
-    let spread = estimate_spread(differences, mean, confidence);
-    Ok(Estimate {
-        ratio: mean.exp(),
-        low: spread.map(|(half, _)| (mean - half).exp()),
-        high: spread.map(|(half, _)| (mean + half).exp()),
-        hodges_lehmann: (pairs >= HODGES_LEHMANN_PAIRS)
-            .then(|| hodges_lehmann(differences))
-            .flatten()
-            .map(f64::exp),
-        p: spread.map(|(_, p)| p),
-        pairs,
-    })
-}
-
-/// The half-width and the two-sided p-value of "the mean is 0"; `None` for a single value.
-fn estimate_spread(differences: &[f64], mean: f64, confidence: f64) -> Option<(f64, f64)> {
-    let n = differences.len() as f64;
-    let student = StudentsT::new(0.0, 1.0, n - 1.0).ok()?;
-    let squares: f64 = differences.iter().map(|d| (d - mean).powi(2)).sum();
-    let error = (squares / (n - 1.0) / n).sqrt();
-    let t = student.inverse_cdf(0.5 + confidence / 2.0);
-    // Without spread, 0 / 0 must not become NaN.
-    let p = if mean == 0.0 { 1.0 } else { 2.0 * student.sf(mean.abs() / error) };
-    Some((t * error, p))
+    LogSummary::from_logs(differences)?.estimate(confidence)
 }
 
 /// The median of the Walsh averages, the means of all pairs of values and of each with itself.
@@ -197,7 +272,7 @@ mod tests {
             let d: Vec<f64> = (0..n).map(|i| 0.01 * (i * i % 7) as f64 - 0.01).collect();
             let m = d.iter().sum::<f64>() / n as f64;
             let s = (d.iter().map(|x| (x - m).powi(2)).sum::<f64>() / (n - 1) as f64).sqrt();
-            let estimate = ratio_of_logs(&d, confidence).unwrap();
+            let estimate = LogSummary::without_ends(&d, 0).unwrap().estimate(confidence).unwrap();
             let half = s / (n as f64).sqrt();
             close((estimate.high.unwrap().ln() - m) / half, t, 6e-4);
             close((m - estimate.low.unwrap().ln()) / half, t, 6e-4);
@@ -215,6 +290,20 @@ mod tests {
         close(estimate.high.unwrap().ln(), 0.2 + 0.248_41, 1e-5);
         close(estimate.p.unwrap(), 1.0 - (12.0f64 / 14.0).sqrt(), 1e-10);
         assert_eq!((estimate.pairs, estimate.hodges_lehmann), (3, None));
+    }
+
+    /// Of 0 … 8 and 100, one is cut at each end: 1 … 8, mean 4.5. Winsorized: 1, 1, 2 … 7, 8, 8, sum of
+    /// squares 66.5. The squared error is 66.5 / (8 · 7), t(.975, 7) = 2.3646.
+    #[test]
+    fn a_trimmed_ratio_worked_by_hand() {
+        let logs: Vec<f64> = (0..9).chain([100]).map(|it| f64::from(it) / 100.0).collect();
+        let estimate = ratio_of_logs(&logs, CONFIDENCE).unwrap();
+        close(estimate.ratio.ln(), 0.045, 1e-12);
+        let half = 2.3646 * (66.5f64 / 56.0).sqrt() / 100.0;
+        close(estimate.high.unwrap().ln(), 0.045 + half, 1e-6);
+        assert_eq!(estimate.freedom, Some(7.0));
+        // Seven pairs are too few to tell which of them are wild.
+        close(ratio_of_logs(&logs[3..], CONFIDENCE).unwrap().ratio.ln(), 1.33 / 7.0, 1e-12);
     }
 
     /// Walsh averages of 1, 2, 10: 1, 1.5, 5.5, 2, 6, 10; their median is (2 + 5.5) / 2, neither
@@ -297,16 +386,26 @@ mod tests {
         ] {
             let (ratio, interval) = (f64::sqrt(low * high), (Some(low), Some(high)));
             let (low, high) = interval;
-            let it = Estimate { ratio, low, high, hodges_lehmann: robust, p: Some(0.5), pairs: 6 };
+            let it = Estimate {
+                ratio,
+                low,
+                high,
+                hodges_lehmann: robust,
+                p: Some(0.5),
+                freedom: Some(5.0),
+                pairs: 6,
+            };
             assert_eq!(it.decide(MARGIN), decision, "{it:?}");
         }
     }
 
-    /// With four pairs one wild one is seen; with three it can't be told which is the wild one.
+    /// With four pairs one wild one is seen; with three it can't be told which is the wild one. With
+    /// eight it is left out.
     #[test]
     fn one_spike_among_equal_pairs_is_spiky() {
         for (pairs, spike, decision) in [
-            (8, 20.0, Decision::Spiky),
+            (8, 20.0, Decision::Same),
+            (7, 20.0, Decision::Spiky),
             (8, 0.999, Decision::Same),
             (4, 3.0, Decision::Spiky),
             (3, 3.0, Decision::Undecided),

@@ -34,29 +34,32 @@ pub fn ratio_of_logs(first: &[f64], second: &[f64], confidence: f64) -> Result<E
     let pairs = first.len().min(second.len());
     Ok(Estimate {
         ratio: difference.exp(),
-        low: spread.map(|(half, _)| (difference - half).exp()),
-        high: spread.map(|(half, _)| (difference + half).exp()),
+        low: spread.map(|(half, ..)| (difference - half).exp()),
+        high: spread.map(|(half, ..)| (difference + half).exp()),
         hodges_lehmann: (pairs >= HODGES_LEHMANN_PAIRS)
             .then(|| estimate_shift(first, second))
             .flatten()
             .map(f64::exp),
-        p: spread.map(|(_, p)| p),
+        p: spread.map(|(_, p, _)| p),
+        freedom: spread.map(|(.., freedom)| freedom),
         pairs,
     })
 }
 
-/// The half-width and the two-sided p-value of "the difference is 0"; `None` if a sample has a
-/// single value.
+/// The half-width, the two-sided p-value of "the difference is 0" and the degrees of freedom; `None`
+/// if a sample has a single value.
 fn estimate_spread(
     first: &[f64],
     second: &[f64],
     difference: f64,
     confidence: f64,
-) -> Option<(f64, f64)> {
+) -> Option<(f64, f64, f64)> {
     let (one, other) = (variance_of_mean(first)?, variance_of_mean(second)?);
     let variance = one + other;
     if variance == 0.0 {
-        return Some((0.0, if difference == 0.0 { 1.0 } else { 0.0 }));
+        let values = first.len() + second.len();
+        let p = if difference == 0.0 { 1.0 } else { 0.0 };
+        return Some((0.0, p, values as f64 - 2.0));
     }
     // As shares of the sum, so that small variances have squares.
     let part = |own: f64, values: &[f64]| (own / variance).powi(2) / (values.len() as f64 - 1.0);
@@ -64,7 +67,7 @@ fn estimate_spread(
     let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
     let error = variance.sqrt();
     let t = student.inverse_cdf(0.5 + confidence / 2.0);
-    Some((t * error, 2.0 * student.sf(difference.abs() / error)))
+    Some((t * error, 2.0 * student.sf(difference.abs() / error), freedom))
 }
 
 fn variance_of_mean(values: &[f64]) -> Option<f64> {

@@ -1,8 +1,9 @@
 //! What must hold for any numbers.
 
+use bakeoff_stats::family::Adjustment;
 use bakeoff_stats::paired::{estimate_ratio, ratio_of_logs};
 use bakeoff_stats::{
-    CONFIDENCE, Decision, Estimate, MARGIN, canary, drift, holm, quantile, steady, warmup,
+    CONFIDENCE, Decision, Estimate, MARGIN, canary, drift, quantile, steady, warmup,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -88,7 +89,7 @@ proptest! {
         for estimate in [estimate_ratio(&pairs, CONFIDENCE), ratio_of_logs(&series, other)].iter().flatten() {
             estimate.decide(MARGIN);
         }
-        holm::adjust_p_values(&series.iter().copied().map(Some).collect::<Vec<_>>());
+        Adjustment::Holm.adjust_p_values(&series.iter().copied().map(Some).collect::<Vec<_>>());
         steady::fit_slope(&series).map(|slope| slope.steadiness());
         canary::is_off(&series, other);
         quantile::is_backed(7, other);
@@ -98,7 +99,7 @@ proptest! {
 
     #[test]
     fn holm_keeps_the_order_and_lies_between_nothing_and_bonferroni(p in vec(0.0..1.0f64, 1..20)) {
-        let adjusted: Vec<f64> = holm::adjust_p_values(&p.iter().copied().map(Some).collect::<Vec<_>>())
+        let adjusted: Vec<f64> = Adjustment::Holm.adjust_p_values(&p.iter().copied().map(Some).collect::<Vec<_>>())
             .into_iter()
             .map(Option::unwrap)
             .collect();

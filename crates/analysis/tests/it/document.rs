@@ -9,7 +9,7 @@ use bakeoff_results::measure::*;
 use bakeoff_results::{Trial, histogram};
 
 /// Two blocks, the baseline at 1 ms and 4 ms, the level at 2 ms and 12 ms: ratios 2 and 3, their
-/// geometric mean √6, and t(0.975, 1) = 12.706 times the error of ln 2 and ln 3.
+/// geometric mean √6. Its variance has one degree of freedom, and borrows at most two from the others.
 #[test]
 fn a_ratio_by_hand() {
     let mut trials = blocks(2);
@@ -19,10 +19,14 @@ fn a_ratio_by_hand() {
     let document = document(&trials);
     let found = compared(&document, "alpha", "beta");
     near(found.ratio, 6f64.sqrt());
-    let half = 12.706 * (3f64.ln() - 2f64.ln()) / 2.0;
-    // The third digit of the means, times 12.7.
-    within(0.005, found.low, 6f64.sqrt() * (-half).exp());
-    within(0.005, found.high, 6f64.sqrt() * half.exp());
+    let freedom = found.freedom.unwrap();
+    assert!(1.0 < freedom && freedom <= 3.0, "{freedom}");
+    let (low, high) = (found.low.unwrap(), found.high.unwrap());
+    within(0.005, Some((low * high).sqrt()), 6f64.sqrt());
+    // Narrower than with t(0.975, 1) = 12.706, and wider than with the error alone.
+    let error = (3f64.ln() - 2f64.ln()) / 2.0;
+    let half = (high / low).ln() / 2.0;
+    assert!(error < half && half < 12.706 * error, "{half}, {error}");
     assert_eq!((found.blocks, found.verdict), (2, Verdict::Undecided));
     assert_eq!((found.baseline.as_str(), found.factor.as_str()), ("alpha", "engine"));
     assert!(!found.levels.contains_key("engine") && found.levels["clients"] == "1");

@@ -83,9 +83,9 @@ fn each_machine_has_its_own_ratios_and_like_ones_agree() {
         assert_eq!(agreement.expected_q, 2.0);
         let (low, high) = (agreement.low.unwrap(), agreement.high.unwrap());
         assert!(low < agreement.ratio && agreement.ratio < high, "{agreement:?}");
-        // As many blocks on each: the mean over machines is that over all blocks.
+        // As many blocks on each; of all twelve the furthest at each end is cut off.
         let logs = ratio.on.iter().map(|on| on.ratio.ln()).sum::<f64>() / 3.0;
-        assert!((logs - whole.ratio.unwrap().ln()).abs() < 1e-9, "{ratio:?}");
+        assert!((logs - whole.ratio.unwrap().ln()).abs() < 0.02, "{ratio:?}");
     }
     assert_eq!(disagreement(&document), "");
 }

@@ -57,7 +57,7 @@ fn noise_is_no_help_to_say_same() {
                 assert!(few > 0.93 && many > 0.999, "{at}");
             } else if off == 1.0 {
                 // More pairs show more, and what ten of them can't show they are mostly compatible with.
-                assert!(few < many && many + found[2][1] > 0.85, "{at}");
+                assert!(few < many && many + found[2][1] > 0.75, "{at}");
             }
         }
     }

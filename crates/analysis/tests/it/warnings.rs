@@ -273,7 +273,7 @@ fn what_differs_from_itself_or_by_the_trimming_is_told() {
             slot.record_n(1_000, 30_000).unwrap();
         }
     });
-    let words = ["1 of 4 ratios", "create_issue", "engine beta, clients 1 to alpha: 0.50", "2.02"];
+    let words = ["1 of 4 ratios", "create_issue", "engine beta, clients 1 to alpha: 0.51", "2.03"];
     assert_has(&trimmed, &words);
 }
 
@@ -356,4 +356,26 @@ fn a_machine_that_drifts_is_told() {
     let text = warning.to_string();
     assert!(text.contains("arithmetic 17 % slower"), "{text}");
     assert!(!text.contains("memory") && !text.contains("append"), "{text}");
+}
+
+/// A fifth more for being first is told, whichever level it was, and nothing where it costs nothing.
+#[test]
+fn a_first_place_that_costs_something_is_told() {
+    let first = |penalty: f64| {
+        let trials = changed(|trial| {
+            trial.order = (trial.order + trial.block) % 4;
+            let late = if trial.order == 0 { penalty } else { 1.0 };
+            for operation in 0..2 {
+                let mean_s = measured(trial).operations[operation].kept.mean() / 1e9;
+                take(trial, operation, mean_s * late, 10_000);
+            }
+        });
+        crate::known::told(&document(&trials), FirstPlace)
+    };
+    assert_has(
+        &first(1.2),
+        &["the first trial of a block took", "longer", "comes first equally often"],
+    );
+    assert_has(&first(0.8), &["less long"]);
+    assert_eq!(first(1.0), "");
 }

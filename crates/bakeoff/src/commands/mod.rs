@@ -18,4 +18,5 @@ pub mod plan;
 pub mod present;
 pub mod report;
 pub mod run;
+pub mod strength;
 pub mod trial;

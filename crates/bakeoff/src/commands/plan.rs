@@ -13,6 +13,7 @@ use bakeoff_lab::{MediumKind, Plan, ResolvedTrial, RunEstimate};
 use bakeoff_results::published::Publication;
 use bakeoff_results::{AppliedSetting, ENOUGH_OPERATIONS};
 
+use super::strength;
 use crate::find_limit;
 use crate::progress::format_span;
 
@@ -40,13 +41,15 @@ pub fn describe_plan(plan: &Plan<'_>, medium: MediumKind) -> String {
     let lines: String = blocks.iter().map(|block| format_block(experiment, block)).collect();
     let again = if blocks.len() > LONG { &*total } else { "" };
     let planner = describe_planner(plan);
+    let strength = [strength::describe_strength(plan), strength::describe_order(plan)];
+    let strength: String = strength.into_iter().flatten().map(|it| it + "\n").collect();
     let clients = clients_within(plan).map_or_else(String::new, |it| it + "\n");
     let remarks: String = collect_remarks(plan).into_iter().map(|it| it + "\n").collect();
     let memory = describe_memory(plan) + &on_memory(plan);
     let left_out = left_out(plan) + &describe_published(experiment);
     let equal = all_else_equal(plan);
     format!(
-        "{}\n{total}{planner}{equal}{lines}{clients}{remarks}{memory}{left_out}{again}",
+        "{}\n{total}{strength}{planner}{equal}{lines}{clients}{remarks}{memory}{left_out}{again}",
         plan.registry.experiment_title(experiment)
     )
 }

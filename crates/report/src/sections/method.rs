@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use bakeoff_analysis::Comparison;
 use bakeoff_results::{
     Answers, ENOUGH_OPERATIONS, FigureOfMerit, Run, Takeover, find_commit, is_of_changed_files,
 };
@@ -20,7 +21,7 @@ pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
                 describe_network(run),
                 describe_answers(run),
                 Some(explain_figures(run)),
-                Some(explain_verdicts(run)),
+                Some(explain_verdicts(layout)),
             ]
             .into_iter()
             .flatten(),
@@ -178,13 +179,14 @@ fn explain_figures(run: &Run) -> StyledText {
     }
 }
 
-fn explain_verdicts(run: &Run) -> StyledText {
+fn explain_verdicts(layout: &DocumentLayout<'_>) -> StyledText {
+    let run = &layout.document.run.run;
     StyledText::default()
         .marked(
             "*Faster* and *slower* mean that the whole interval lies beyond 5 % (above 1.05, or \
              below 1 / 1.05), *same* that it lies within, *undecided* neither. ",
         )
-        .plain(explain_family(run))
+        .plain(explain_family(layout))
         .marked(
             " *Too few* means that some trial has fewer than 20 of the operation, *spiky* that two ways of \
              estimating the ratio disagree, so that the interval can’t be trusted, *no pair* that \
@@ -219,11 +221,29 @@ fn judged_by(run: &Run) -> String {
     }
 }
 
-fn explain_family(run: &Run) -> String {
-    match &run.sequential {
-        None => "All comparisons of this page, of every operation under every condition, are adjusted for \
-                 their number (Holm’s method): the more is compared, the clearer a difference must be."
-            .into(),
+fn explain_family(layout: &DocumentLayout<'_>) -> String {
+    let all = || layout.contending_comparisons();
+    match &layout.document.run.run.sequential {
+        None => {
+            let borrowed = match all().any(Comparison::borrows_variance) {
+                true => {
+                    " Each interval borrows from what all comparisons of the run tell of its noise \
+                         (moderated variances, Smyth)."
+                }
+                false => "",
+            };
+            let family = match all().any(Comparison::is_judged_by_false_discovery_rate) {
+                true => {
+                    "Of the words faster and slower on this page about one in twenty may be wrong \
+                         (false discovery rate, Benjamini and Hochberg)."
+                }
+                false => {
+                    "All comparisons are adjusted for their number (Holm’s method): the more is \
+                          compared, the clearer a difference must be."
+                }
+            };
+            format!("{family}{borrowed}")
+        }
         Some(it) => format!(
             "The intervals are repeated confidence intervals (Jennison and Turnbull): each has {:.2} %, such \
              that those of all {} interim analyses of {} together hold the true ratios with 95 %, whenever the run \

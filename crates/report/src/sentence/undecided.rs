@@ -21,12 +21,41 @@ pub fn describe_undecided<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCas
             name_all(cases.len())
         );
     }
+    if let Some(told) = describe_closeness(layout, cases).filter(|_| slower.is_empty()) {
+        return told;
+    }
     let cause = describe_cause(layout, cases);
     let scope = match cases.len() {
         1 => String::new(),
         n => format!(" in any of {n} comparisons"),
     };
     format!("Nothing is shown to be fastest{scope}: {cause}{slower}")
+}
+
+/// A difference of at most this share matters to few.
+const MATTERS: f64 = 0.10;
+
+/// "No difference that matters was found: sqlite and lmdb are at most 6 % apart." `None` where some
+/// may be further apart than [`MATTERS`], or a case has no word for another reason.
+fn describe_closeness(layout: &DocumentLayout<'_>, cases: &[OperationCase<'_>]) -> Option<String> {
+    let is_open =
+        |it: &OperationCase<'_>| matches!(it.outcome, LeaderOutcome::Open | LeaderOutcome::Even);
+    let has_word = |it: &OperationCase<'_>| it.contrast.verdict != Verdict::ShortOfProcessors;
+    let apart = |it: &OperationCase<'_>| it.apart.filter(|_| is_open(it) && has_word(it));
+    let most = cases.iter().map(apart).try_fold(0.0, |most: f64, it| Some(most.max(it?)))?;
+    let levels: Vec<String> = layout
+        .contenders()
+        .iter()
+        .map(|level| words::name_contender(layout.compare, level))
+        .collect();
+    (most <= MATTERS).then(|| {
+        format!(
+            "No difference that matters was found: {} are at most {:.0} % apart in {}",
+            words::join_list(&levels),
+            (100.0 * most).ceil(),
+            name_all(cases.len())
+        )
+    })
 }
 
 fn describe_cause<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> String {

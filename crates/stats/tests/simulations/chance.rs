@@ -1,6 +1,6 @@
 //! Seeded chance, for made-up runs of which the truth is known.
 
-use bakeoff_stats::paired::estimate_ratio;
+use bakeoff_stats::paired::{LogSummary, estimate_ratio};
 use bakeoff_stats::{CONFIDENCE, Estimate};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -65,6 +65,11 @@ impl Chance {
 /// What pairs say, with the confidence that is reported.
 pub fn estimate(pairs: &[(f64, f64)]) -> Estimate {
     estimate_ratio(pairs, CONFIDENCE).unwrap()
+}
+
+/// What pairs say at a look, by their plain mean.
+pub fn estimate_untrimmed(pairs: &[(f64, f64)], confidence: f64) -> Estimate {
+    LogSummary::untrimmed_from_pairs(pairs).unwrap().estimate(confidence).unwrap()
 }
 
 /// The share of tries that come out true.

@@ -1,6 +1,10 @@
 //! The method on made-up runs of which the truth is known.
 
 mod chance;
+mod detectable;
+mod moderated;
+mod order;
+mod outliers;
 mod pairs;
 mod sequential;
 mod window;

@@ -3,7 +3,8 @@
 //! A run is two levels, so many trials each, with 3 % of noise a trial.
 
 use crate::chance::{Chance, NOISE, estimate, share};
-use bakeoff_stats::{CONFIDENCE, Estimate, holm, unpaired, warmup};
+use bakeoff_stats::family::Adjustment;
+use bakeoff_stats::{CONFIDENCE, Estimate, unpaired, warmup};
 
 /// What two samples say that know no pairs.
 fn unpaired_estimate(a: &[f64], b: &[f64]) -> Estimate {
@@ -89,7 +90,7 @@ fn a_family_of_equal_levels_stays_equal() {
     for _ in 0..4_000 {
         let family: Vec<Estimate> = (0..10).map(|_| estimate(&chance.blocks(5, 1.0))).collect();
         plain += u32::from(family.iter().any(|estimate| estimate.p.unwrap() < 0.05));
-        adjusted += u32::from(holm::find_confident(&family, CONFIDENCE).contains(&true));
+        adjusted += u32::from(Adjustment::Holm.find_confident(&family, CONFIDENCE).contains(&true));
     }
     assert!((1_400..1_800).contains(&plain), "{plain}");
     assert!((140..260).contains(&adjusted), "{adjusted}");

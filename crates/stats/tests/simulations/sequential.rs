@@ -1,8 +1,8 @@
 //! Stopping as soon as a word is reached, on made-up runs of which the truth is known.
 //! `cargo test --test simulations -- --nocapture` prints the tables of docs/statistics.md.
 
-use crate::chance::{Chance, share};
-use bakeoff_stats::paired::{CONFIDENCE, estimate_ratio};
+use crate::chance::{Chance, estimate_untrimmed, share};
+use bakeoff_stats::paired::CONFIDENCE;
 use bakeoff_stats::sequential::{FUTILE_FROM, MOST, find_confidence, is_reachable, plan_looks};
 use bakeoff_stats::serial::correlate_lag1;
 use bakeoff_stats::{Decision, Estimate, MARGIN};
@@ -23,9 +23,7 @@ impl Rule {
     /// What is decided, and after how many blocks.
     fn run(&self, chance: &mut Chance, truth: f64, sd: f64) -> (Decision, u32) {
         let blocks = chance.noisy_blocks(MOST as usize, truth, sd);
-        let estimate = |look: &u32| {
-            estimate_ratio(&blocks[..*look as usize], self.confidence).expect("positive times")
-        };
+        let estimate = |look: &u32| estimate_untrimmed(&blocks[..*look as usize], self.confidence);
         let ends = |it: &Estimate| self.decides(it) != Decision::Undecided || self.is_futile(it);
         let mut looks = self.looks.iter().map(estimate);
         let last = looks.find(ends).unwrap_or_else(|| estimate(&MOST));
@@ -116,7 +114,7 @@ fn the_intervals_of_all_looks_hold_the_truth_together() {
         share(10_000, || {
             let blocks = chance.noisy_blocks(MOST as usize, 1.2, 0.1);
             looks.iter().any(|look| {
-                let estimate = estimate_ratio(&blocks[..*look as usize], confidence).unwrap();
+                let estimate = estimate_untrimmed(&blocks[..*look as usize], confidence);
                 !(estimate.low.unwrap()..=estimate.high.unwrap()).contains(&1.2)
             })
         })
@@ -164,7 +162,7 @@ fn correlated_blocks_are_noticed_at_times() {
             let pairs: Vec<(f64, f64)> = logs.iter().map(|log| (1.0, log.exp())).collect();
             let mut looks = rule.looks.iter();
             let word = looks.find_map(|look| {
-                let estimate = estimate_ratio(&pairs[..*look as usize], rule.confidence).unwrap();
+                let estimate = estimate_untrimmed(&pairs[..*look as usize], rule.confidence);
                 Some(rule.decides(&estimate)).filter(|it| *it != Decision::Undecided)
             });
             wrong += u32::from(matches!(word, Some(Decision::Faster | Decision::Slower)));

@@ -2,9 +2,10 @@
 //! rules were changed. `cargo test --test simulations -- --nocapture` prints the tables of docs/statistics.md.
 
 use crate::chance::{Chance, estimate, share};
+use bakeoff_stats::family::Adjustment;
 use bakeoff_stats::paired::CONFIDENCE;
 use bakeoff_stats::steady::{LARGEST_SLOPE, Slope, Steadiness, fit_slope};
-use bakeoff_stats::{Decision, Estimate, MARGIN, holm};
+use bakeoff_stats::{Decision, Estimate, MARGIN};
 
 const BLOCKS: usize = 5;
 /// As many as a run of two operations at eight settings makes.
@@ -28,7 +29,7 @@ fn two_equal_levels_are_seldom_told_apart() {
             let family: Vec<Estimate> =
                 (0..COMPARISONS).map(|_| estimate(&chance.noisy_blocks(BLOCKS, 1.0, sd))).collect();
             alone += u32::from(family.iter().any(|it| is_a_winner(&it.decide(MARGIN))));
-            let decisions = holm::decide_family(&family, MARGIN, CONFIDENCE);
+            let decisions = Adjustment::Holm.decide_family(&family, MARGIN, CONFIDENCE);
             together += u32::from(decisions.iter().any(is_a_winner));
         }
         let [alone, together] = [alone, together].map(|n| f64::from(n) / f64::from(RUNS));
@@ -36,28 +37,6 @@ fn two_equal_levels_are_seldom_told_apart() {
         assert!(alone >= before, "the test can't tell: {alone}");
         // 1 - (1 - 0.05 / 16)^16 = 4.9 %, known to 0.13 points.
         assert!(together < 0.053, "{together}");
-    }
-}
-
-/// What that costs: how often a level that takes 1.25 times as long, or twice, is called slower at 5 %
-/// of noise a trial, where all else that was compared is equal.
-#[test]
-fn a_large_family_asks_for_more_blocks() {
-    println!("| blocks, ratio | 1 comparison | 16 | 96 |\n|---|---|---|---|");
-    for (blocks, ratio) in [(3, 1.25), (3, 2.0), (5, 1.25), (5, 2.0), (10, 1.25)] {
-        let found = [1.0, 16.0, 96.0].map(|family| {
-            let mut chance = Chance::new(37);
-            share(4_000, || {
-                let estimate = estimate(&chance.noisy_blocks(blocks, ratio, 0.05));
-                let believed = estimate.p.unwrap() * family <= 1.0 - CONFIDENCE;
-                believed && estimate.decide(MARGIN) == Decision::Slower
-            })
-        });
-        let texts = found.map(|found| format!("{:.0} %", 100.0 * found)).join(" | ");
-        println!("| {blocks}, {ratio} | {texts} |");
-        assert!(found[0] >= found[1] && found[1] >= found[2], "{found:?}");
-        assert!(blocks < 5 || ratio < 2.0 || found[2] > 0.85, "{blocks}, {ratio}: {found:?}");
-        assert!(blocks < 10 || found[2] > 0.85, "{blocks}, {ratio}: {found:?}");
     }
 }
 
@@ -81,7 +60,7 @@ fn two_equal_levels_beside_a_slow_baseline_are_seldom_told_apart() {
             let third = 1.0 / 3.0;
             family.extend([pair(&base, &a, third), pair(&base, &b, third), pair(&a, &b, 1.0)]);
         }
-        let decisions = holm::decide_family(&family, MARGIN, CONFIDENCE);
+        let decisions = Adjustment::Holm.decide_family(&family, MARGIN, CONFIDENCE);
         alone += u32::from(family.chunks(3).any(|it| is_a_winner(&it[2].decide(MARGIN))));
         together += u32::from(decisions.chunks(3).any(|it| is_a_winner(&it[2])));
         for (at, found) in found.iter_mut().enumerate() {
@@ -197,6 +176,12 @@ fn spikes_are_told_from_noise_with_four_pairs() {
         println!("| {pairs} | {texts} | {:.0} % |", 100.0 * stalled);
         assert!(noise[0] < 0.01 && noise[3] < 0.05, "{pairs}: {noise:?}");
         assert!(noise[1] < 0.08 && noise[2] < 0.15, "{pairs}: {noise:?}");
-        assert!(if pairs < 4 { stalled == 0.0 } else { stalled > 0.75 }, "{pairs}: {stalled}");
+        // From eight pairs on the wild one is left out.
+        let is_right = match pairs {
+            ..4 => stalled == 0.0,
+            4..8 => stalled > 0.75,
+            _ => stalled < 0.05,
+        };
+        assert!(is_right, "{pairs}: {stalled}");
     }
 }
