@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 
 use bakeoff_results::{ENOUGH_OPERATIONS, Levels, Run, SequentialDesign};
 use bakeoff_stats::family::Adjustment;
+use bakeoff_stats::images::{ImageVariance, are_images_alike, average_images};
 use bakeoff_stats::moderated::{Variance, VariancePrior};
 use bakeoff_stats::paired::LogSummary;
 use bakeoff_stats::{CONFIDENCE, Decision, Estimate, MARGIN, unpaired};
 
 use crate::comparison::{Comparison, RatioBound, Verdict};
+use crate::images::ImageFindings;
 use crate::processor_waits::{ProcessorWait, could_turn};
 
 /// The fewest operations of a kind in each trial behind a verdict: the mean of fewer is too rough,
@@ -21,6 +23,8 @@ pub(crate) struct OperationFigure {
     /// The trial's mean, or the inverse of its rate, in seconds. Less is better.
     pub cost_s: f64,
     pub count: u64,
+    /// Which load of the data; 0 where there is one.
+    pub image: u32,
     pub is_too_few: bool,
     /// Some operations were still running when the trial was cut off, so it is a lower bound.
     pub cut_off: bool,
@@ -80,17 +84,33 @@ impl ComparisonSample {
         Some(pairs.iter().map(|(a, b)| (a.cost_s, b.cost_s)).collect())
     }
 
-    /// By its own variance, or one that borrows from the run's. Samples without pairs borrow nothing.
-    fn estimate(&self, prior: Option<&VariancePrior>) -> Option<Estimate> {
-        let Self::Apart(baseline, level) = self else {
-            let own = LogSummary::from_pairs(&self.list_pairs()?).ok()?;
-            let lent = prior.zip(own.variance).map(|(prior, own)| prior.moderate(own));
-            return lent.map_or(own, |it| own.with_variance(it)).estimate(CONFIDENCE).ok();
-        };
-        let logs = |side: &[OperationFigure]| -> Vec<f64> {
-            side.iter().map(|figure| figure.cost_s.ln()).collect()
-        };
-        unpaired::ratio_of_logs(&logs(baseline), &logs(level), CONFIDENCE).ok()
+    /// The logarithms of the ratios, each with the image of its pair.
+    pub fn list_logs(&self) -> Option<Vec<(u32, f64)>> {
+        let Self::Paired(pairs) = self else { return None };
+        let log =
+            |(a, b): &(OperationFigure, OperationFigure)| (a.image, b.cost_s.ln() - a.cost_s.ln());
+        Some(pairs.iter().map(log).collect())
+    }
+
+    /// By pairs, or by the means of images.
+    fn summarize(&self, counts_images: bool) -> Option<LogSummary> {
+        match counts_images {
+            true => LogSummary::from_logs(&average_images(&self.list_logs()?)).ok(),
+            false => LogSummary::from_pairs(&self.list_pairs()?).ok(),
+        }
+    }
+
+    /// Samples without pairs borrow nothing. Where their images differ by more than their trials,
+    /// they are those of the images.
+    fn estimate_apart(&self) -> Option<Estimate> {
+        let sides = self.map_sides(|figure| (figure.image, figure.cost_s.ln()));
+        let variances: Vec<ImageVariance> =
+            sides.iter().filter_map(|side| ImageVariance::from_logs(side)).collect();
+        let [baseline, level] = sides.map(|side| match are_images_alike(&variances) {
+            true => side.into_iter().map(|(_, log)| log).collect(),
+            false => average_images(&side),
+        });
+        unpaired::ratio_of_logs(&baseline, &level, CONFIDENCE).ok()
     }
 
     /// From the first look on. Looks are planned for plain means and each comparison's own noise.
@@ -128,28 +148,15 @@ impl JudgingRule {
         Self::Once(if conditions.len() > 1 { Adjustment::FalseDiscovery } else { Adjustment::Holm })
     }
 
-    fn find_prior(self, family: &[ComparisonCase]) -> Option<VariancePrior> {
-        let own = |case: &ComparisonCase| -> Option<Variance> {
-            let pairs = case.sample.list_pairs().filter(|_| !case.is_wordless())?;
-            LogSummary::from_pairs(&pairs).ok()?.variance
-        };
+    fn estimate(self, case: &ComparisonCase, priors: &NoisePriors) -> Option<Estimate> {
         match self {
-            Self::Once(_) => {
-                let own: Vec<Variance> = family.iter().filter_map(own).collect();
-                VariancePrior::from_variances(&own)
-            }
-            Self::Looks { .. } => None,
-        }
-    }
-
-    fn estimate(
-        self,
-        sample: &ComparisonSample,
-        prior: Option<&VariancePrior>,
-    ) -> Option<Estimate> {
-        match self {
-            Self::Once(_) => sample.estimate(prior),
-            Self::Looks { confidence, first } => sample.estimate_at_look(confidence, first),
+            Self::Once(_) => match case.sample {
+                ComparisonSample::Apart(..) => case.sample.estimate_apart(),
+                ComparisonSample::Paired(_) => {
+                    priors.moderate(case.counts_images(), case.summarize()?)
+                }
+            },
+            Self::Looks { confidence, first } => case.sample.estimate_at_look(confidence, first),
         }
     }
 
@@ -172,12 +179,39 @@ impl JudgingRule {
     }
 }
 
+/// What comparisons borrow from each other: those by pairs, and those by the means of images, whose
+/// variances are no variances of pairs.
+struct NoisePriors {
+    of_pairs: Option<VariancePrior>,
+    of_images: Option<VariancePrior>,
+}
+
+impl NoisePriors {
+    fn from_family(family: &[ComparisonCase]) -> Self {
+        let of = |counts_images: bool| {
+            let own = family.iter().filter(|case| case.counts_images() == counts_images);
+            let own = own.filter(|case| !case.is_wordless());
+            let own: Vec<Variance> = own.filter_map(|case| case.summarize()?.variance).collect();
+            VariancePrior::from_variances(&own)
+        };
+        Self { of_pairs: of(false), of_images: of(true) }
+    }
+
+    fn moderate(&self, counts_images: bool, own: LogSummary) -> Option<Estimate> {
+        let prior = if counts_images { self.of_images } else { self.of_pairs };
+        let lent = prior.zip(own.variance).map(|(prior, own)| prior.moderate(own));
+        lent.map_or(own, |it| own.with_variance(it)).estimate(CONFIDENCE).ok()
+    }
+}
+
 /// The cases are one family: the more there are, the more often one looks different by chance, and
 /// the more each must show. What they know together of the run's noise, each borrows.
 pub(crate) fn judge(mut family: Vec<ComparisonCase>, rule: JudgingRule) -> Vec<Comparison> {
-    let prior = rule.find_prior(&family);
+    let images = ImageFindings::from_family(&family);
+    family.iter_mut().for_each(|case| case.comparison.images = images.find(&case.comparison));
+    let priors = NoisePriors::from_family(&family);
     let estimates: Vec<Option<Estimate>> =
-        family.iter_mut().map(|case| measure(case, rule, prior.as_ref())).collect();
+        family.iter_mut().map(|case| measure(case, rule, &priors)).collect();
     let tested: Vec<Estimate> = estimates.iter().flatten().copied().collect();
     let over = tested.iter().filter(|it| it.p.is_some()).count() as u32;
     let mut said = rule.decide_family(&tested).into_iter();
@@ -208,8 +242,16 @@ impl ComparisonCase {
         self.sample.any_on_sides(|figure| figure.is_too_few).contains(&true)
     }
 
+    fn counts_images(&self) -> bool {
+        self.comparison.images.is_some_and(|it| it.counts_images)
+    }
+
+    fn summarize(&self) -> Option<LogSummary> {
+        self.sample.summarize(self.counts_images())
+    }
+
     /// Whether its figures get no verdict, whatever they are.
-    fn is_wordless(&self) -> bool {
+    pub fn is_wordless(&self) -> bool {
         self.is_void() || self.is_never_steady() || self.is_too_few()
     }
 
@@ -273,12 +315,9 @@ fn is_within_noise(it: &Comparison, shift: f64) -> bool {
     it.ratio.zip(it.noise_floor).is_some_and(within)
 }
 
-fn measure(
-    case: &mut ComparisonCase,
-    rule: JudgingRule,
-    prior: Option<&VariancePrior>,
-) -> Option<Estimate> {
+fn measure(case: &mut ComparisonCase, rule: JudgingRule, priors: &NoisePriors) -> Option<Estimate> {
     let wordless = case.is_wordless();
+    let estimate = rule.estimate(case, priors);
     let ComparisonCase { comparison, sample, .. } = case;
     comparison.blocks = sample.size() as u32;
     comparison.fewest_operations = sample.fewest();
@@ -288,7 +327,7 @@ fn measure(
         [true, false] => RatioBound::AtMost,
         [true, true] => return None,
     };
-    let mut estimate = rule.estimate(sample, prior)?;
+    let mut estimate = estimate?;
     comparison.freedom = estimate.freedom;
     comparison.ratio = Some(estimate.ratio);
     comparison.ratio_is = Some(ratio_is);
