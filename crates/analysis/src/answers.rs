@@ -13,8 +13,9 @@ pub(crate) fn are_unlike(run: &Run, comparison: &Comparison) -> bool {
 }
 
 pub(crate) fn answers_differ(run: &Run, one: &Levels, other: &Levels) -> bool {
-    let both = find_answers(run, one).zip(find_answers(run, other));
-    both.is_some_and(|(one, other)| one.is_unlike(other))
+    // Each image of the data was asked: those of one load are held against each other.
+    let unlike = |it: &Answers| find_answers(run, other).any(|other| it.is_unlike(other));
+    find_answers(run, one).any(unlike)
 }
 
 /// `false` if the two got different questions: about other data, or from another version of
@@ -22,19 +23,19 @@ pub(crate) fn answers_differ(run: &Run, one: &Levels, other: &Levels) -> bool {
 pub(crate) fn differ_between([one, other]: [&Run; 2], levels: &Levels) -> bool {
     let asked_alike =
         (one.seed, &one.text, &one.version) == (other.seed, &other.text, &other.version);
-    let both = find_answers(one, levels).zip(find_answers(other, levels));
-    asked_alike && both.is_some_and(|(one, other)| one.is_unlike(other))
+    let unlike = |it: &Answers| find_answers(other, levels).any(|other| it.is_unlike(other));
+    asked_alike && find_answers(one, levels).any(unlike)
 }
 
-fn find_answers<'a>(run: &'a Run, levels: &Levels) -> Option<&'a Answers> {
-    let level = |factor: &str| {
+fn find_answers<'a>(run: &'a Run, levels: &'a Levels) -> impl Iterator<Item = &'a Answers> {
+    let level = move |factor: &str| {
         let level = levels.get(factor)?;
         Some(run.resolve_alias(factor, level).unwrap_or(level))
     };
-    let is_of = |answers: &&Answers| {
+    let is_of = move |answers: &&Answers| {
         answers.levels.iter().all(|(factor, known)| level(factor) == Some(known))
     };
-    run.answers.iter().find(is_of)
+    run.answers.iter().filter(is_of)
 }
 
 pub(crate) fn is_broken(trial: &TrialSummary) -> bool {

@@ -23,7 +23,7 @@ pub(crate) fn find_exceeded_bound(
         ("engines", run.engines.iter().map(|it| it.settings.len() + 1).sum(), 1_000),
         ("terms", run.applied.len(), 2_000),
         ("published figures", run.published.as_ref().map_or(0, count_figures), 5_000),
-        ("answers", run.answers.len(), 500),
+        ("answers", run.answers.len(), 2_000),
         ("machines", machines, 2_000),
     ];
     let mut bounds = lists.to_vec();

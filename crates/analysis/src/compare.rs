@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::measure::LEAST_OPERATIONS;
+use bakeoff_results::measure::{IMAGE, LEAST_OPERATIONS};
 use bakeoff_results::{
     ALL_OPERATIONS, CellLevels, FigureOfMerit, Levels, OperationSummary, Run, Scope, TrialSummary,
 };
@@ -135,9 +135,11 @@ impl ComparisonSubject<'_> {
             let cost_s = cost_s.filter(|cost| *cost > 0.0)?;
             let cut_off = unfinished > 0;
             let is_too_few = has_too_few(trial);
+            let image = trial.measures.get(&IMAGE, &Scope::Trial).unwrap_or(0.0) as u32;
             Some(OperationFigure {
                 cost_s,
                 count,
+                image,
                 is_too_few,
                 cut_off,
                 never_steady,
@@ -440,6 +442,7 @@ pub(crate) fn start_comparison(
         blocks: 0,
         fewest_operations: None,
         freedom: None,
+        images: None,
         p_adjusted: None,
         adjusted_by: None,
         adjusted_over: 0,

@@ -1,6 +1,8 @@
 use bakeoff_results::{CellLevels, FigureOfMerit, Levels};
 use bakeoff_stats::family::Adjustment;
 use bakeoff_stats::{CONFIDENCE, Decision, MARGIN};
+
+use crate::images::ImagesView;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Two levels of the compared factor against each other, all other levels equal. In a document the
@@ -30,10 +32,13 @@ pub struct Comparison {
     pub blocks: u32,
     #[serde(default)]
     pub fewest_operations: Option<u64>,
-    /// The degrees of freedom of Student's distribution behind the interval: pairs less one, and
-    /// what was borrowed from all comparisons of the run.
+    /// The degrees of freedom of Student's distribution behind the interval: pairs less one, or
+    /// images less one, and what was borrowed from all comparisons of the run.
     #[serde(default)]
     pub freedom: Option<f64>,
+    /// Of pairs from two images or more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub images: Option<ImagesView>,
     /// The p-value of "the ratio is 1", after the adjustment.
     #[serde(default)]
     pub p_adjusted: Option<f64>,
@@ -282,7 +287,9 @@ impl Comparison {
 
     /// Whether its interval knows more of the run's noise than its own pairs tell.
     pub fn borrows_variance(&self) -> bool {
-        self.freedom.is_some_and(|freedom| freedom > f64::from(self.blocks) - 1.0)
+        let by_images = self.images.filter(|it| it.counts_images).map(|it| it.images);
+        let own = f64::from(by_images.unwrap_or(self.blocks)) - 1.0;
+        self.freedom.is_some_and(|freedom| freedom > own)
     }
 
     pub fn is_judged_by_false_discovery_rate(&self) -> bool {

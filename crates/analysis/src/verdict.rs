@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::{ENOUGH_OPERATIONS, Levels, Run, SequentialDesign};
 use bakeoff_stats::family::Adjustment;
+use bakeoff_stats::images::{ImageVariance, are_images_alike, average_images};
 use bakeoff_stats::moderated::{Variance, VariancePrior};
 use bakeoff_stats::paired::LogSummary;
 use bakeoff_stats::{CONFIDENCE, Decision, Estimate, MARGIN, unpaired};
 
 use crate::comparison::{Comparison, RatioBound, Verdict};
+use crate::images::ImageFindings;
 use crate::processor_waits::{ProcessorWait, could_turn};
 
 /// The fewest operations of a kind in each trial behind a verdict: the mean of fewer is too rough,
@@ -21,6 +23,8 @@ pub(crate) struct OperationFigure {
     /// The trial's mean, or the inverse of its rate, in seconds. Less is better.
     pub cost_s: f64,
     pub count: u64,
+    /// Which load of the data; 0 where there is one.
+    pub image: u32,
     pub is_too_few: bool,
     /// Some operations were still running when the trial was cut off, so it is a lower bound.
     pub cut_off: bool,
@@ -80,17 +84,33 @@ impl ComparisonSample {
         Some(pairs.iter().map(|(a, b)| (a.cost_s, b.cost_s)).collect())
     }
 
-    /// By its own variance, or one that borrows from the run's. Samples without pairs borrow nothing.
-    fn estimate(&self, prior: Option<&VariancePrior>) -> Option<Estimate> {
-        let Self::Apart(baseline, level) = self else {
-            let own = LogSummary::from_pairs(&self.list_pairs()?).ok()?;
-            let lent = prior.zip(own.variance).map(|(prior, own)| prior.moderate(own));
-            return lent.map_or(own, |it| own.with_variance(it)).estimate(CONFIDENCE).ok();
-        };
-        let logs = |side: &[OperationFigure]| -> Vec<f64> {
-            side.iter().map(|figure| figure.cost_s.ln()).collect()
-        };
-        unpaired::ratio_of_logs(&logs(baseline), &logs(level), CONFIDENCE).ok()
+    /// The logarithms of the ratios, each with the image of its pair.
+    pub fn list_logs(&self) -> Option<Vec<(u32, f64)>> {
+        let Self::Paired(pairs) = self else { return None };
+        let log =
+            |(a, b): &(OperationFigure, OperationFigure)| (a.image, b.cost_s.ln() - a.cost_s.ln());
+        Some(pairs.iter().map(log).collect())
+    }
+
+    /// By pairs, or by the means of images.
+    fn summarize(&self, counts_images: bool) -> Option<LogSummary> {
+        match counts_images {
+            true => LogSummary::from_logs(&average_images(&self.list_logs()?)).ok(),
+            false => LogSummary::from_pairs(&self.list_pairs()?).ok(),
+        }
+    }
+
+    /// Samples without pairs borrow nothing. Where their images differ by more than their trials,
+    /// they are those of the images.
+    fn estimate_apart(&self) -> Option<Estimate> {
+        let sides = self.map_sides(|figure| (figure.image, figure.cost_s.ln()));
+        let variances: Vec<ImageVariance> =
+            sides.iter().filter_map(|side| ImageVariance::from_logs(side)).collect();
+        let [baseline, level] = sides.map(|side| match are_images_alike(&variances) {
+            true => side.into_iter().map(|(_, log)| log).collect(),
+            false => average_images(&side),
+        });
+        unpaired::ratio_of_logs(&baseline, &level, CONFIDENCE).ok()
     }
 
     /// From the first look on. Looks are planned for plain means and each comparison's own noise.
@@ -128,31 +148,13 @@ impl JudgingRule {
         Self::Once(if conditions.len() > 1 { Adjustment::FalseDiscovery } else { Adjustment::Holm })
     }
 
-    /// For each metric: the p99 is noisier than the mean, and lends nothing to it.
-    fn find_priors(self, family: &[ComparisonCase]) -> BTreeMap<String, VariancePrior> {
-        let mut own: BTreeMap<&str, Vec<Variance>> = BTreeMap::new();
-        for case in family.iter().filter(|case| !case.is_wordless()) {
-            let summary = case.sample.list_pairs().map(|pairs| LogSummary::from_pairs(&pairs));
-            let variance = summary.and_then(|it| it.ok()?.variance);
-            own.entry(&case.comparison.metric).or_default().extend(variance);
-        }
-        let prior = |(metric, own): (&str, Vec<Variance>)| {
-            Some((metric.to_owned(), VariancePrior::from_variances(&own)?))
-        };
+    fn estimate(self, case: &ComparisonCase, priors: &NoisePriors) -> Option<Estimate> {
         match self {
-            Self::Once(_) => own.into_iter().filter_map(prior).collect(),
-            Self::Looks { .. } => BTreeMap::new(),
-        }
-    }
-
-    fn estimate(
-        self,
-        sample: &ComparisonSample,
-        prior: Option<&VariancePrior>,
-    ) -> Option<Estimate> {
-        match self {
-            Self::Once(_) => sample.estimate(prior),
-            Self::Looks { confidence, first } => sample.estimate_at_look(confidence, first),
+            Self::Once(_) => match case.sample {
+                ComparisonSample::Apart(..) => case.sample.estimate_apart(),
+                ComparisonSample::Paired(_) => priors.moderate(case, case.summarize()?),
+            },
+            Self::Looks { confidence, first } => case.sample.estimate_at_look(confidence, first),
         }
     }
 
@@ -175,15 +177,39 @@ impl JudgingRule {
     }
 }
 
+/// What comparisons borrow from each other: those of one metric, since the p99 is noisier than the
+/// mean; those by pairs and those by the means of images apart.
+struct NoisePriors(BTreeMap<(String, bool), VariancePrior>);
+
+impl NoisePriors {
+    fn from_family(family: &[ComparisonCase]) -> Self {
+        let mut own: BTreeMap<(&str, bool), Vec<Variance>> = BTreeMap::new();
+        for case in family.iter().filter(|case| !case.is_wordless()) {
+            let key = (case.comparison.metric.as_str(), case.counts_images());
+            let variance = case.summarize().and_then(|it| it.variance);
+            own.entry(key).or_default().extend(variance);
+        }
+        let prior = |((metric, by_images), own): ((&str, bool), Vec<Variance>)| {
+            Some(((metric.to_owned(), by_images), VariancePrior::from_variances(&own)?))
+        };
+        Self(own.into_iter().filter_map(prior).collect())
+    }
+
+    fn moderate(&self, case: &ComparisonCase, own: LogSummary) -> Option<Estimate> {
+        let prior = self.0.get(&(case.comparison.metric.clone(), case.counts_images()));
+        let lent = prior.zip(own.variance).map(|(prior, own)| prior.moderate(own));
+        lent.map_or(own, |it| own.with_variance(it)).estimate(CONFIDENCE).ok()
+    }
+}
+
 /// The cases are one family: the more there are, the more often one looks different by chance, and
 /// the more each must show. What they know together of the run's noise, each borrows.
 pub(crate) fn judge(mut family: Vec<ComparisonCase>, rule: JudgingRule) -> Vec<Comparison> {
-    let priors = rule.find_priors(&family);
-    let measure = |case: &mut ComparisonCase| {
-        let prior = priors.get(&case.comparison.metric);
-        measure(case, rule, prior)
-    };
-    let estimates: Vec<Option<Estimate>> = family.iter_mut().map(measure).collect();
+    let images = ImageFindings::from_family(&family);
+    family.iter_mut().for_each(|case| case.comparison.images = images.find(&case.comparison));
+    let priors = NoisePriors::from_family(&family);
+    let estimates: Vec<Option<Estimate>> =
+        family.iter_mut().map(|case| measure(case, rule, &priors)).collect();
     let tested: Vec<Estimate> = estimates.iter().flatten().copied().collect();
     let over = tested.iter().filter(|it| it.p.is_some()).count() as u32;
     let mut said = rule.decide_family(&tested).into_iter();
@@ -214,8 +240,16 @@ impl ComparisonCase {
         self.sample.any_on_sides(|figure| figure.is_too_few).contains(&true)
     }
 
+    fn counts_images(&self) -> bool {
+        self.comparison.images.is_some_and(|it| it.counts_images)
+    }
+
+    fn summarize(&self) -> Option<LogSummary> {
+        self.sample.summarize(self.counts_images())
+    }
+
     /// Whether its figures get no verdict, whatever they are.
-    fn is_wordless(&self) -> bool {
+    pub fn is_wordless(&self) -> bool {
         self.is_void() || self.is_never_steady() || self.is_too_few()
     }
 
@@ -279,12 +313,9 @@ fn is_within_noise(it: &Comparison, shift: f64) -> bool {
     it.ratio.zip(it.noise_floor).is_some_and(within)
 }
 
-fn measure(
-    case: &mut ComparisonCase,
-    rule: JudgingRule,
-    prior: Option<&VariancePrior>,
-) -> Option<Estimate> {
+fn measure(case: &mut ComparisonCase, rule: JudgingRule, priors: &NoisePriors) -> Option<Estimate> {
     let wordless = case.is_wordless();
+    let estimate = rule.estimate(case, priors);
     let ComparisonCase { comparison, sample, .. } = case;
     comparison.blocks = sample.size() as u32;
     comparison.fewest_operations = sample.fewest();
@@ -294,7 +325,7 @@ fn measure(
         [true, false] => RatioBound::AtMost,
         [true, true] => return None,
     };
-    let mut estimate = rule.estimate(sample, prior)?;
+    let mut estimate = estimate?;
     comparison.freedom = estimate.freedom;
     comparison.ratio = Some(estimate.ratio);
     comparison.ratio_is = Some(ratio_is);

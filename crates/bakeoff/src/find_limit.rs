@@ -131,7 +131,7 @@ impl FindLimit {
             at.format_line(&format!("{level} is tried again: the machine was disturbed ({what})")),
         );
         let cell = at.first.cell.with_level(Factor::RATE, level.clone());
-        let trials = vec![PlannedTrial { order: trial.order, cell }];
+        let trials = vec![PlannedTrial { order: trial.order, cell, image: at.first.image }];
         let block = TrialBlock { number: trial.block, repetition: trial.repetition, trials };
         Ok(Some(DueBlock { block, attempt: trial.attempt + 1 }))
     }
@@ -183,7 +183,11 @@ impl LimitCondition {
         };
         let level = Rate::Open { per_second: rate, arrivals }.to_string();
         let cell = self.first.cell.with_level(Factor::RATE, level);
-        TrialBlock { number, repetition, trials: vec![PlannedTrial { order: 0, cell }] }
+        TrialBlock {
+            number,
+            repetition,
+            trials: vec![PlannedTrial { order: 0, cell, image: self.first.image }],
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use toml::{Table, Value};
 use crate::level::{self, each_once, without_alias};
 use crate::{
     Bounds, Cuts, EVERY, Factor, HOST, PublishedArticle, ResponseTimeLimit, RowOrigin,
-    ServerSettings, bounds, keys,
+    ServerSettings, bounds, images, keys,
 };
 
 /// Every level is valid.
@@ -38,6 +38,8 @@ pub struct Experiment {
     pub operations: Option<u32>,
     /// 0 where there are no trials; not used if the planner decides.
     pub repetitions: u32,
+    /// How often each engine's data are loaded; the blocks of a condition take turns on these images.
+    pub images: u32,
     pub seed: u64,
     /// Whether the baseline runs once more as `again`: the difference is noise.
     pub noise_floor: bool,
@@ -76,6 +78,11 @@ impl Experiment {
         levels.fold(self.most_repetitions().into(), u64::saturating_mul)
     }
 
+    /// Of the rows of an image, which is counted from 0: the same for every engine.
+    pub fn row_seed(&self, image: u32) -> u64 {
+        images::seed_of_rows(self.seed, image)
+    }
+
     pub fn most_repetitions(&self) -> u32 {
         let once = self.limit.map(|_| 1);
         let most = self.bounds.map(|bounds| bounds.max_repetitions).or(once);
@@ -110,6 +117,9 @@ impl Experiment {
             put("operations", i64::from(operations).into());
         }
         put("repetitions", i64::from(self.repetitions).into());
+        if self.images > 1 {
+            put("images", i64::from(self.images).into());
+        }
         put("seed", Value::Integer(self.seed as i64));
         put("noise_floor", self.noise_floor.into());
         if self.priced {

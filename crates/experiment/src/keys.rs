@@ -12,11 +12,12 @@ use bakeoff_workloads::APPLICATION;
 use clap::Args;
 
 use crate::entries::{Around, NameList, TomlEntry, flag_name, of_flag};
+use crate::images::MOST_LOADS;
 use crate::layer::{self, LocatedLevels, ServerSettings};
 use crate::message::{ExperimentProblem, LocatedValue, one_of};
 use crate::{
     Count, EVERY, Factor, MOST_CUTS, MOST_IMAGES, PublishedArticle, ResponseTimeLimit, RowOrigin,
-    bounds, cuts,
+    bounds, cuts, images,
 };
 
 pub(crate) const QUICK: &str = "quick";
@@ -161,6 +162,12 @@ keys! {
         #[arg(long, value_name = "N", allow_hyphen_values = true,
               value_parser = read::<u32>(format!("a whole number from 1 to {}", MOST_REPETITIONS)))]
         repetitions: u32 => u32, |repetitions, _| layer::check_repetitions(repetitions);
+
+        /// How many times each engine's data are loaded, each time with other rows; blocks take turns on
+        /// these images
+        #[arg(long, value_name = "N", allow_hyphen_values = true,
+              value_parser = read::<u32>(format!("a whole number from 1 to {MOST_LOADS}")))]
+        images: u32 => u32, |images, _| images::check_images(images);
 
         /// The seed of rows, clients and order
         #[arg(long, value_name = "N", allow_hyphen_values = true,

@@ -19,6 +19,7 @@ mod factor;
 mod factors;
 mod file;
 mod flags;
+mod images;
 mod keys;
 mod layer;
 mod level;

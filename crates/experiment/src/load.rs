@@ -12,7 +12,7 @@ use crate::message::{Error, ExperimentProblem, LocatedValue, SourceSpan, SourceT
 use crate::options::HasOptions;
 use crate::{
     Bounds, Experiment, Factor, FlagOverrides, PlannerNames, RowOrigin, Vocabulary, WorkloadNames,
-    file, level,
+    file, images, level,
 };
 
 mod bounds_checks;
@@ -112,6 +112,7 @@ impl Experiment {
             seconds: value_of(&layer.seconds).unwrap_or(DEFAULT_SECONDS),
             operations: value_of(&layer.operations),
             repetitions: value_of(&layer.repetitions).unwrap_or(DEFAULT_REPETITIONS),
+            images: value_of(&layer.images).unwrap_or(1),
             seed: value_of(&layer.seed).unwrap_or(DEFAULT_SEED),
             noise_floor: value_of(&layer.noise_floor).unwrap_or(false) && limit.is_none(),
             priced: value_of(&layer.priced).unwrap_or(false),
@@ -134,6 +135,7 @@ impl Experiment {
         problems.extend(options::check_options(&layer.factors, &experiment, vocabulary));
         problems.extend(bounds_checks::no_room(&experiment));
         problems.extend(bounds_checks::nothing_to_decide(&experiment));
+        problems.extend(images::check_blocks(&experiment, layer.images.as_ref()));
         problems.extend(limit::check_limit(&experiment, workload, planner));
         problems.extend(priced::check_priced(&experiment));
         problems.extend(rows::check_rows(&experiment, workload, vocabulary));

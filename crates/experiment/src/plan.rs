@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bakeoff_engines::DEFAULT;
 
 use crate::factor::OptionFactor;
+use crate::images::assign_images;
 use crate::random::SplitMix64;
 use crate::{
     Cpus, CutBy, EngineState, Experiment, Factor, MemoryLimit, NeighbourLoad, Rate, level,
@@ -37,6 +38,9 @@ pub struct PlannedTrial {
     /// From 0.
     pub order: u32,
     pub cell: Cell,
+    /// Which load of the engine's data it works on, from 0; the same for all levels of a block but
+    /// for aliases.
+    pub image: u32,
 }
 
 /// A level of each factor that the workload has.
@@ -206,10 +210,11 @@ fn lay_out(experiment: &Experiment) -> TrialPlan {
             let first = sequence[0];
             let levels = draw_order([seed, ORDER, first as u64], repetition, compared.len());
             for place in draw_order([seed, SEQUENCE, first as u64], repetition, sequence.len()) {
+                let images = assign_images(experiment.images, repetition, &compared);
                 let trials = (0..).zip(&levels).map(|(order, level)| {
                     let mut levels = combinations[sequence[place]].clone();
                     levels.insert(experiment.compare, compared[*level].clone());
-                    PlannedTrial { order, cell: Cell { levels } }
+                    PlannedTrial { order, cell: Cell { levels }, image: images[*level] }
                 });
                 let trials = trials.collect();
                 blocks.push(TrialBlock { number: blocks.len() as u32, repetition, trials });

@@ -247,11 +247,23 @@ mod tests {
         ] {
             let experiment = load(toml);
             let cell = &experiment.plan().blocks[0].trials[0].cell;
-            let setup = spec::resolve_trial(&registry, &experiment, cell).unwrap().spec.setup;
+            let setup = spec::resolve_trial(&registry, &experiment, cell, 0).unwrap().spec.setup;
             assert_eq!((setup.home, target_costs(&setup)), (home, costs), "{toml}");
             assert_eq!(setup.has_server(), home == TargetHome::Server);
             assert_eq!(setup.is_elsewhere(), home == TargetHome::Elsewhere);
         }
+    }
+
+    #[test]
+    fn each_image_of_an_engine_is_loaded_once() {
+        let registry = Registry::standard();
+        let loads_s = |images: u32| {
+            let engines = "workload = 'ledger'\nengine = ['sqlite', 'lmdb']\n";
+            let experiment = load(&format!("{engines}repetitions = 4\nimages = {images}\n"));
+            RunEstimate::on_files(&Plan::from_experiment(&registry, &experiment)).loads_s
+        };
+        let [one, three] = [1, 3].map(loads_s);
+        assert!(one > 0.0 && (three / one - 3.0).abs() < 1e-9, "{one} {three}");
     }
 
     /// On a raw device nothing is copied before a trial; it is written once all the same.

@@ -7,7 +7,7 @@ use std::thread;
 
 use bakeoff_engines::{Durability, EngineHome};
 use bakeoff_experiment::{
-    Cell, Cuts, Experiment, Factor, Shard, TrialBlock, TrialPlan, without_alias,
+    Cell, Cuts, Experiment, Factor, PlannedTrial, Shard, TrialBlock, TrialPlan, without_alias,
 };
 use bakeoff_results::{LeftOut, in_words};
 
@@ -25,7 +25,8 @@ pub struct Plan<'a> {
     pub left_out: Vec<LeftOut>,
     /// Whether levels were to be compared, and fewer than two are left.
     nothing_to_compare: bool,
-    cells: BTreeMap<Cell, Arc<ResolvedTrial>>,
+    /// Each cell on each of its images.
+    cells: BTreeMap<(Cell, u32), Arc<ResolvedTrial>>,
 }
 
 impl<'a> Plan<'a> {
@@ -33,13 +34,14 @@ impl<'a> Plan<'a> {
         ask_servers(registry, experiment);
         let mut left_out: BTreeMap<Refusal, (u32, u32)> = BTreeMap::new();
         let whole = experiment.plan();
-        let mut cells: BTreeMap<Cell, Result<Arc<ResolvedTrial>, Refusal>> = BTreeMap::new();
+        let mut cells: BTreeMap<(Cell, u32), Result<Arc<ResolvedTrial>, Refusal>> = BTreeMap::new();
         let mut blocks = Vec::new();
         for block in &whole.blocks {
             let mut trials = block.trials.clone();
             for planned in &block.trials {
-                let resolved = cells.entry(planned.cell.clone()).or_insert_with_key(|cell| {
-                    resolve_trial(registry, experiment, cell).map(Arc::new)
+                let resolved = cells.entry((planned.cell.clone(), planned.image));
+                let resolved = resolved.or_insert_with_key(|(cell, image)| {
+                    resolve_trial(registry, experiment, cell, *image).map(Arc::new)
                 });
                 let Err(refusal) = resolved else { continue };
                 trials.retain(|trial| trial.order != planned.order);
@@ -72,15 +74,16 @@ impl<'a> Plan<'a> {
             cuts,
             left_out: left_out.collect(),
             nothing_to_compare,
-            cells: cells.into_iter().filter_map(|(cell, it)| Some((cell, it.ok()?))).collect(),
+            cells: cells.into_iter().filter_map(|(key, it)| Some((key, it.ok()?))).collect(),
         }
     }
 
     /// Only a cell that a planner has added is resolved now.
-    pub fn resolve(&self, cell: &Cell) -> Result<Arc<ResolvedTrial>, Refusal> {
-        match self.cells.get(cell) {
+    pub fn resolve(&self, planned: &PlannedTrial) -> Result<Arc<ResolvedTrial>, Refusal> {
+        let PlannedTrial { cell, image, .. } = planned;
+        match self.cells.get(&(cell.clone(), *image)) {
             Some(known) => Ok(Arc::clone(known)),
-            None => resolve_trial(self.registry, self.experiment, cell).map(Arc::new),
+            None => resolve_trial(self.registry, self.experiment, cell, *image).map(Arc::new),
         }
     }
 
@@ -88,18 +91,19 @@ impl<'a> Plan<'a> {
         &'p self,
         block: &'p TrialBlock,
     ) -> impl Iterator<Item = &'p ResolvedTrial> {
-        block.trials.iter().filter_map(|planned| self.cells.get(&planned.cell)).map(|it| &**it)
+        let key = |planned: &PlannedTrial| (planned.cell.clone(), planned.image);
+        block.trials.iter().filter_map(move |planned| self.cells.get(&key(planned))).map(|it| &**it)
     }
 
     pub fn resolved(&self) -> impl Iterator<Item = &ResolvedTrial> {
         self.trials.blocks.iter().flat_map(|block| self.block_trials(block))
     }
 
-    /// Each cell once, in the order of the plan.
+    /// Each cell once, on one of its images.
     pub fn resolved_cells(&self) -> impl Iterator<Item = &ResolvedTrial> {
-        let planned = self.trials.blocks.iter().flat_map(|block| &block.trials);
-        let cells: BTreeSet<&Cell> = planned.map(|planned| &planned.cell).collect();
-        cells.into_iter().filter_map(|cell| self.cells.get(cell)).map(|it| &**it)
+        let cells: BTreeMap<&Cell, &ResolvedTrial> =
+            self.resolved().map(|trial| (&trial.cell, trial)).collect();
+        cells.into_values()
     }
 
     #[must_use]

@@ -38,13 +38,14 @@ pub struct Preflight<'a> {
 }
 
 impl Preflight<'_> {
-    /// Tries what these trials need, each cell once, and the power cuts of the plan.
+    /// Tries what these trials need, each cell on each image once, and the power cuts of the plan.
     pub fn check<'t>(
         &self,
         trials: impl Iterator<Item = &'t ResolvedTrial>,
     ) -> Result<(), Problems> {
-        let cells: BTreeMap<&Cell, &TrialSpec> =
-            trials.map(|trial| (&trial.cell, &trial.spec)).collect();
+        let on_image = |trial: &'t ResolvedTrial| (&trial.cell, &trial.spec.setup.recipe);
+        let cells: BTreeMap<(&Cell, &Recipe), &TrialSpec> =
+            trials.map(|trial| (on_image(trial), &trial.spec)).collect();
         let trials: Vec<&TrialSpec> = cells.into_values().collect();
         let cut: Vec<&Setup> = self.plan.cuts.iter().map(|cut| &cut.spec.setup).collect();
         let cuts = !cut.is_empty();
@@ -132,6 +133,10 @@ impl Preflight<'_> {
         RECORD * self.plan.trials.count_trials() as u64
     }
 
+    fn fewer_images(&self) -> &'static str {
+        if self.plan.experiment.images > 1 { ", or fewer --images" } else { "" }
+    }
+
     /// Whether the images, copies of the largest, the neighbours' file and the records have room.
     fn too_little_room(&self, trials: &[&TrialSpec], cut: &[&Setup]) -> Result<(), MachineError> {
         let setups = trials.iter().map(|trial| &trial.setup).chain(cut.iter().copied());
@@ -154,9 +159,12 @@ impl Preflight<'_> {
         let all: u64 = images.values().map(|taken| taken.disk).sum();
         let needed = RESERVE + all + copies + hired + self.record_bytes();
         ensure_room(self.folder, needed).map_err(|error| match error {
-            MachineError::Full { folder, free, needed, .. } => {
-                MachineError::Full { folder, free, needed, what_for: what_for(&images, copies) }
-            }
+            MachineError::Full { folder, free, needed, .. } => MachineError::Full {
+                folder,
+                free,
+                needed,
+                what_for: what_for(&images, copies) + self.fewer_images(),
+            },
             other => other,
         })
     }

@@ -70,10 +70,12 @@ impl ResolvedTrial {
     }
 }
 
+/// The image is counted from 0.
 pub fn resolve_trial(
     registry: &Registry,
     experiment: &Experiment,
     cell: &Cell,
+    image: u32,
 ) -> Result<ResolvedTrial, Refusal> {
     let no_target = |error: TrialError| Refusal::from_cell(cell, &[], error.to_string());
     let target = registry.target_of(&experiment.workload).map_err(no_target)?;
@@ -82,7 +84,7 @@ pub fn resolve_trial(
     let CellParts { engine, disk } = parts;
     let disk = disk.map_or(DiskSpec::Host, DiskSpec::Virtual);
     enough_processors(cell)?;
-    let wanted = WantedLevels { experiment, cell, workload: &experiment.workload };
+    let wanted = WantedLevels { experiment, cell, workload: &experiment.workload, image };
     let setup = wanted.resolve(target)?;
     setup.subject.most_clients().check(cell, cell.clients())?;
     least_memory::check_memory(target, &setup, &wanted)?;

@@ -21,6 +21,7 @@ use bakeoff_workloads::{FigureOfMerit, Name, OperationCounts};
 use serde_json::Value;
 
 pub use self::running::{Audit, ClientTally, ConditioningStep, Processes, RunningTarget};
+pub(crate) use self::setup::describe_image;
 pub use self::setup::{GroupLimit, GroupSetup, Setup, TargetHome, WantedLevels};
 use crate::TrialError;
 use crate::answers::ImageAnswers;

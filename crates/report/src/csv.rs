@@ -56,7 +56,7 @@ struct Facts<'a> {
 
 use Says::{Follows, Measure as Of};
 
-static FACTS: [(&str, Says); 78] = [
+static FACTS: [(&str, Says); 79] = [
     ("space_bytes", Of(&SPACE, Scope::Trial)),
     ("cpu_client_s", Of(&CPU, Scope::Clients)),
     ("cpu_engine_s", Of(&CPU, Scope::DATABASE)),
@@ -149,6 +149,7 @@ static FACTS: [(&str, Says); 78] = [
         "space_amplification",
         Follows(|of| format_optional(of.space.map(|space| space.amplification))),
     ),
+    ("image", Of(&IMAGE, Scope::Trial)),
     ("bakeoff_version", Follows(|of| of.version.to_owned())),
 ];
 

@@ -105,6 +105,9 @@ macro_rules! measures {
 }
 
 measures! {
+    IMAGE = "image", Count, [Trial],
+        "which image of its data it had, from 1: images have rows of their own seeds, and image 1 that of the run; \
+         only where each engine's data were loaded more than once";
     OPERATIONS = "operations", Count, [Clients],
         "operations that ended in the whole trial, those with an error among them";
     DONE_RATE = "done-rate", PerSecond, [Clients],

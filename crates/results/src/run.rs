@@ -34,6 +34,9 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations_each: Option<u32>,
     pub repetitions: u32,
+    /// How often each engine's data were loaded; blocks took turns on these images.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub images: u32,
     pub seed: u64,
     /// `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,6 +98,14 @@ pub struct Run {
     pub shard: Option<PlanShard>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<Merged>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(count: &u32) -> bool {
+    *count == 1
 }
 
 fn is_time(merit: &FigureOfMerit) -> bool {

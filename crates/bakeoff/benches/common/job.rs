@@ -32,7 +32,7 @@ pub fn cell(folder: &Path, engine: Option<&str>, keys: &[(&str, String)]) -> (Se
         .unwrap_or_else(|error| panic!("{}", error.render(false)));
     let cell = &experiment.plan().blocks[0].trials[0].cell;
     let (trial, drive) =
-        resolve_trial(&registry, &experiment, cell).expect("it can be had").in_block(0);
+        resolve_trial(&registry, &experiment, cell, 0).expect("it can be had").in_block(0);
     (trial.setup, drive)
 }
 

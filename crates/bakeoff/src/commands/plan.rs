@@ -240,6 +240,7 @@ fn describe_total(plan: &Plan<'_>, estimate: &RunEstimate) -> String {
             experiment.seconds,
             format_span(round_seconds(estimate.loads_s + estimate.trials_s)),
         );
+        total += &describe_images(experiment, estimate);
         total += &describe_conditioning(plan, estimate);
         if estimate.most_s > MUCH_LONGER * estimate.trials_s {
             total += &format!(
@@ -255,6 +256,18 @@ fn describe_total(plan: &Plan<'_>, estimate: &RunEstimate) -> String {
         total += conditioned_cuts(plan);
     }
     total
+}
+
+fn describe_images(experiment: &Experiment, estimate: &RunEstimate) -> String {
+    match experiment.images {
+        1 => String::new(),
+        images => format!(
+            "each engine's data are loaded {images} times, with other rows each time, in about {} of that \
+             time: the blocks of a condition take turns on these images, and an alias has another one than \
+             its base\n",
+            format_span(round_seconds(estimate.loads_s))
+        ),
+    }
 }
 
 /// The conditioning's time is not in the trials' time: it is learnt in the run.

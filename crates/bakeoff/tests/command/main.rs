@@ -14,6 +14,7 @@ mod elsewhere;
 mod faults;
 mod files;
 mod guide;
+mod images;
 mod lists;
 mod merge;
 mod on_disks;

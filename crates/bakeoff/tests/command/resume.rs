@@ -288,7 +288,7 @@ fn begun() -> Place {
     place
 }
 
-fn edit(place: &Place, change: impl FnOnce(&Connection)) {
+pub fn edit(place: &Place, change: impl FnOnce(&Connection)) {
     change(&Connection::open(place.path("r/run.sqlite")).unwrap());
 }
 

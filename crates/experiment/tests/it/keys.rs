@@ -9,7 +9,7 @@ use crate::common::{Flags, flags, good_with, taking_rows};
 
 /// What a file says beside the key, a line for the key, the flag that says the same, and another line
 /// for the key.
-const SAID: [(&str, &str, &str, &str); 22] = [
+const SAID: [(&str, &str, &str, &str); 23] = [
     ("", "compare = \"disk\"", "--compare=disk", "compare = \"engine\""),
     ("", "text = \"/all.txt\"", "--text=/all.txt", "text = \"/none.txt\""),
     ("", "rows_from = \"/all.tsv\"", "--rows-from=/all.tsv", "rows_from = \"/none.tsv\""),
@@ -17,6 +17,7 @@ const SAID: [(&str, &str, &str, &str); 22] = [
     ("", "seconds = 2.5", "--seconds=2.5", "seconds = 7"),
     ("", "operations = 100", "--operations=100", "operations = 200"),
     ("", "repetitions = 7", "--repetitions=7", "repetitions = 8"),
+    ("", "images = 2", "--images=2", "images = 3"),
     ("", "seed = 9", "--seed= 9", "seed = 10"),
     ("", "noise_floor = true", "--noise-floor", "noise_floor = false"),
     ("state = \"steady\"", "priced = true", "--priced", "priced = false"),

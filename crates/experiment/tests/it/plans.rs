@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::{DEPTH, FILES, OF_FILES, good};
 use bakeoff_experiment::{
-    Cell, Experiment, Factor, MemoryLimit, NeighbourLoad, Rate, TrialBlock, TrialPlan,
+    Cell, Experiment, Factor, MemoryLimit, NeighbourLoad, PlannedTrial, Rate, TrialBlock, TrialPlan,
 };
 use proptest::prelude::*;
 
@@ -60,6 +60,30 @@ fn a_known_seed_gives_the_known_plan() {
     ];
     assert_eq!(lines(&plan)[..expected.len()], expected);
     assert_ne!(plan, self::plan(&TOML.replace("seed = 1", "seed = 2")));
+}
+
+/// The image of each trial of a block, by its engine.
+fn images_of(block: &TrialBlock) -> BTreeMap<&str, u32> {
+    let image = |it: &PlannedTrial| it.image;
+    block.trials.iter().map(|it| (it.cell.aliased_level(Factor::ENGINE), image(it))).collect()
+}
+
+#[test]
+fn blocks_take_turns_on_images_and_an_alias_has_another_one() {
+    let one = plan(TOML);
+    assert!(one.blocks.iter().flat_map(|block| &block.trials).all(|trial| trial.image == 0));
+    let three = plan(&format!("{TOML}images = 3\n"));
+    assert_eq!(lines(&three), lines(&one), "the order is another matter");
+    for block in &three.blocks {
+        let image = block.repetition % 3;
+        let again = (image + 1) % 3;
+        let expected =
+            [("fjall", image), ("lmdb", image), ("sqlite", image), ("sqlite@again", again)];
+        assert_eq!(images_of(block), expected.into());
+    }
+    let experiment = good(&format!("{TOML}images = 3\n"), "");
+    assert_eq!(experiment.row_seed(0), experiment.seed);
+    assert_ne!(experiment.row_seed(1), experiment.row_seed(2));
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub fn find_problems(device: &RawDevice, trials: &[&TrialSpec], cuts: bool) -> V
     if contents.len() > 1 {
         let keys: Vec<&str> = contents.iter().map(|recipe| &*recipe.key).collect();
         whys.insert(format!(
-            "its contents are written once for all trials, and these are {}: {}; name one level of each",
+            "its contents are written once for all trials, and these are {}: {}; name one level of each, and one image",
             keys.len(),
             keys.join(", ")
         ));
@@ -59,7 +59,7 @@ mod tests {
         let (registry, experiment) = (Registry::standard(), tests::load(toml));
         let plan = experiment.plan();
         let cells = plan.blocks.iter().flat_map(|block| &block.trials).map(|trial| &trial.cell);
-        let resolve = |cell| spec::resolve_trial(&registry, &experiment, cell).unwrap().spec;
+        let resolve = |cell| spec::resolve_trial(&registry, &experiment, cell, 0).unwrap().spec;
         let trials: Vec<TrialSpec> = cells.map(resolve).collect();
         let trials: Vec<&TrialSpec> = trials.iter().collect();
         let device = RawDevice { path: "/dev/sdz".into(), number: 0, bytes: DEVICE, sector: 8192 };

@@ -19,7 +19,7 @@ pub struct ScheduledBlock {
 
 impl ScheduledBlock {
     pub fn from_due(DueBlock { block, attempt }: &DueBlock, plan: &Plan<'_>) -> Self {
-        let trials = block.trials.iter().map(|planned| plan.resolve(&planned.cell)).collect();
+        let trials = block.trials.iter().map(|planned| plan.resolve(planned)).collect();
         Self { block: block.clone(), attempt: *attempt, trials }
     }
 

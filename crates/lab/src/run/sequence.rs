@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use bakeoff_experiment::{EngineState, PlannedTrial, TrialBlock};
-use bakeoff_results::measure::FAULTS;
+use bakeoff_results::measure::{FAULTS, IMAGE};
 use bakeoff_results::{Scope, Trial, TrialMeasurements};
 
 use super::scheduled::ScheduledBlock;
@@ -169,6 +169,18 @@ impl RunningSequence<'_, '_> {
         BegunTrial { place, at: Instant::now(), started_s: now_s() }
     }
 
+    fn with_image(
+        &self,
+        place: SequencePosition,
+        mut measured: TrialMeasurements,
+    ) -> TrialMeasurements {
+        if self.runner.plan.experiment.images > 1 {
+            let image = self.due_trial(place).1.image + 1;
+            measured.measures.set(&IMAGE, Scope::Trial, f64::from(image));
+        }
+        measured
+    }
+
     fn record_trial(
         &mut self,
         stage: &mut ProcedureContext<'_>,
@@ -176,7 +188,7 @@ impl RunningSequence<'_, '_> {
         answer: Result<TrialMeasurements, TrialError>,
     ) -> Result<(), LabError> {
         let (measured, reason) = match answer {
-            Ok(measured) => (Some(measured), None),
+            Ok(measured) => (Some(self.with_image(begun.place, measured)), None),
             Err(error) if error.stops_the_run() => return Err(error.into()),
             Err(error) => {
                 stage.go_on()?;

@@ -45,7 +45,7 @@ impl PlannedCut {
         );
         let refused = |error: TrialError| Refusal::from_cell(&cell, &[], error.to_string());
         let target = registry.target_of(&by.workload).map_err(refused)?;
-        let wanted = WantedLevels { experiment, cell: &cell, workload: &by.workload };
+        let wanted = WantedLevels { experiment, cell: &cell, workload: &by.workload, image: 0 };
         let setup = wanted.resolve(target)?;
         enough_disk(setup.subject.size(), setup.home, &disk, &cell)?;
         // Each client claims on a thread of its own, whatever a trial does.

@@ -53,8 +53,8 @@ impl MemoryShortfall {
         let larger = scales.map(|(name, _)| name).skip_while(|name| *name != here).skip(1);
         let suffices = |scale: &String| {
             let cell = wanted.cell.with_level(Factor::SCALE, scale.clone());
-            let WantedLevels { experiment, workload, .. } = *wanted;
-            let larger = WantedLevels { experiment, cell: &cell, workload };
+            let WantedLevels { experiment, workload, image, .. } = *wanted;
+            let larger = WantedLevels { experiment, cell: &cell, workload, image };
             let setup = larger.resolve(target);
             setup.is_ok_and(|setup| Self::too_low(&setup, &larger).is_none())
         };

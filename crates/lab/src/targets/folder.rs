@@ -34,7 +34,7 @@ use self::open::OpenDataFiles;
 use self::resolved::ResolvedFolder;
 use super::{
     DataSize, GroupLimit, GroupSetup, PreparedTarget, RunningTarget, Setup, Subject, Target,
-    TargetHome, UnsyncedData, WantedLevels, WorkloadDescription,
+    TargetHome, UnsyncedData, WantedLevels, WorkloadDescription, describe_image,
 };
 use crate::TrialError;
 use crate::machine::available_memory;
@@ -103,17 +103,18 @@ impl Target for FolderTarget {
     }
 
     fn resolve(&self, wanted: &WantedLevels<'_>) -> Result<Setup, Refusal> {
-        let WantedLevels { experiment, cell, .. } = wanted;
-        let resolved = ResolvedFolder::from_cell(cell, experiment.seed)?;
+        let WantedLevels { experiment, cell, image, .. } = *wanted;
+        let resolved = ResolvedFolder::from_cell(cell, experiment.row_seed(image))?;
         let of = |factor| cell.base(Factor::Declared(factor));
         let (size, files, data) = (of(&levels::SIZE), of(&levels::FILES), of(&levels::DATA));
+        let image = describe_image(image);
         let noun = if resolved.shape.files == 1 { "file" } else { "files" };
         Ok(Setup {
             target: self.name(),
             subject: Arc::new(resolved),
             recipe: Recipe {
-                key: format!("{WORKLOAD} size={size} files={files} data={data}"),
-                about: format!("{WORKLOAD} {size} into {files} {noun}"),
+                key: format!("{WORKLOAD} size={size} files={files} data={data}{image}"),
+                about: format!("{WORKLOAD} {size}{image} into {files} {noun}"),
                 into: WORKLOAD.into(),
             },
             groups: vec![GroupSetup {

@@ -15,6 +15,7 @@ mod probe;
 mod slot;
 mod url;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -132,6 +133,10 @@ impl Target for PageTarget {
 
     fn resolve(&self, wanted: &WantedLevels<'_>) -> Result<Setup, Refusal> {
         let cell = wanted.cell;
+        if wanted.experiment.images > 1 {
+            let why = format!("{WORKLOAD} loads no data: leave `images` out");
+            return Err(Refusal { levels: BTreeMap::new(), why });
+        }
         let url = cell.base(Factor::Declared(&URL)).to_owned();
         let refused = |why| Refusal::from_cell(cell, &[Factor::Declared(&URL)], why);
         let found = if self.elsewhere {

@@ -22,6 +22,8 @@ pub struct WantedLevels<'a> {
     pub cell: &'a Cell,
     /// The experiment's workload, or that of its power cuts.
     pub workload: &'a str,
+    /// Which load of the data, from 0.
+    pub image: u32,
 }
 
 impl WantedLevels<'_> {
@@ -37,6 +39,11 @@ impl WantedLevels<'_> {
             }
         }
     }
+}
+
+/// A part of names that tells loads of the same data apart; empty for the first image.
+pub fn describe_image(image: u32) -> String {
+    if image == 0 { String::new() } else { format!(" image {}", image + 1) }
 }
 
 /// Its `Debug` leaves out the subject, which may have a password.

@@ -39,7 +39,7 @@ use self::served::ServedSite;
 use self::server::{PageServer, PhpDatabase};
 use super::{
     DataSize, MostClients, PreparedTarget, RunningTarget, Setup, Subject, Target, WantedLevels,
-    WorkloadDescription,
+    WorkloadDescription, describe_image,
 };
 use crate::TrialError;
 use crate::answers::{AnswersRequest, ImageAnswers, collect_answers};
@@ -361,12 +361,13 @@ impl PreparedTarget for Ready {
     }
 
     fn collect_answers(&self, place: &TargetPlace, seed: u64) -> Result<ImageAnswers, TrialError> {
-        let ResolvedTables { workload, scale, levels, .. } = &self.resolved;
+        let ResolvedTables { workload, scale, image, levels, .. } = &self.resolved;
+        let image = describe_image(*image);
         let levels = levels.iter().map(|(name, level)| format!(" {name}={level}"));
         let asked = AnswersRequest {
             prepared: &*self.prepared,
             operations: &|number| self.kinds.any_name(number).to_owned(),
-            work: format!("{workload} {scale}{}", levels.collect::<String>()),
+            work: format!("{workload} {scale}{}{image}", levels.collect::<String>()),
             seed,
         };
         // The answers are collected, the database is thrown away.

@@ -23,7 +23,7 @@ fn staged(experiment: &Experiment) -> Vec<String> {
     let trials = blocks.iter().flat_map(|block| &block.trials);
     let mut staged: Vec<String> = trials
         .map(|trial| {
-            let spec = resolve_trial(&registry, experiment, &trial.cell).unwrap().spec;
+            let spec = resolve_trial(&registry, experiment, &trial.cell, 0).unwrap().spec;
             let disk = match &spec.disk {
                 DiskSpec::Host => "host".to_owned(),
                 DiskSpec::Virtual(disk) => disk.to_string(),
@@ -93,7 +93,7 @@ fn an_engine_is_cut_at_the_first_level_of_its_options() {
     let plan = Plan::from_experiment(&registry, &experiment);
     assert_eq!(plan.cut_names(), [("mariadb:innodb".to_owned(), "strict".to_owned())]);
     let cell = experiment.cut_cell("mariadb:innodb", "strict");
-    let spec = resolve_trial(&registry, &experiment, &cell).unwrap().spec;
+    let spec = resolve_trial(&registry, &experiment, &cell, 0).unwrap().spec;
     assert_eq!(spec.setup.recipe.into, "mariadb:innodb/compression=zlib");
     let DiskSpec::Virtual(disk) = spec.disk else { panic!("{spec:?}") };
     assert_eq!(disk.to_string(), "ssd-sata/read_us=500");

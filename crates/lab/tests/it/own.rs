@@ -121,7 +121,7 @@ fn groups_have_the_limits_and_folders_that_their_target_gives_them() {
     let plan = experiment.plan();
     let mut cells = plan.blocks[0].trials.iter().map(|trial| &trial.cell);
     let half = cells.find(|cell| cell.memory() == MemoryLimit::Share(50)).unwrap();
-    let trial = bakeoff_lab::resolve_trial(&registry, &experiment, half).unwrap().spec;
+    let trial = bakeoff_lab::resolve_trial(&registry, &experiment, half, 0).unwrap().spec;
     let limit = |name: &str| trial.limits[name].resolve_for_data(1 << 20);
     for (name, memory) in [("database", Some(1 << 19)), ("php", None), ("web", None)] {
         assert_eq!(limit(name).memory_bytes, memory, "{name}");

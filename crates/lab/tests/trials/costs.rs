@@ -64,7 +64,7 @@ fn measure(workload: &str, engine: &str, durability: &str) -> TrialMeasurements 
     let plan = experiment.plan();
     let cell = &plan.blocks[0].trials[0].cell;
     let setup = setup(&experiment, cell);
-    let drive = resolve_trial(&crate::registry(), &experiment, cell).unwrap().drive;
+    let drive = resolve_trial(&crate::registry(), &experiment, cell, 0).unwrap().drive;
     let directory = place.join("data");
     std::fs::create_dir(&directory).unwrap();
     let place = TargetPlace::from_folder(&directory);

@@ -71,7 +71,7 @@ pub fn load(folder: &Path, text: &str) -> Experiment {
 pub fn setup(experiment: &Experiment, cell: &Cell) -> Setup {
     let (registry, workload) = (crate::registry(), &*experiment.workload);
     let target = registry.target_of(workload).expect("a target");
-    WantedLevels { experiment, cell, workload }.resolve(target).expect("levels")
+    WantedLevels { experiment, cell, workload, image: 0 }.resolve(target).expect("levels")
 }
 
 /// The lab in a folder, with the images that it has by now.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_analysis::Comparison;
+use bakeoff_analysis::{Comparison, ImagesView};
 use bakeoff_results::{
     Answers, ENOUGH_OPERATIONS, FigureOfMerit, Run, Takeover, find_commit, is_of_changed_files,
 };
@@ -18,6 +18,7 @@ pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         true => prose.extend(
             [
                 Some(describe_trials(layout)),
+                describe_images(layout),
                 describe_network(run),
                 describe_answers(run),
                 Some(explain_figures(run)),
@@ -90,8 +91,9 @@ fn describe_trials(layout: &DocumentLayout<'_>) -> StyledText {
         .marked("A *trial* runs the workload ")
         .stressed(&run.workload)
         .plain(format!(
-            " once, in a process of its own, {}, from a fresh copy of the same data. {loops}",
-            words::trial_lasts(run)
+            " once, in a process of its own, {}, from a fresh copy of {}. {loops}",
+            words::trial_lasts(run),
+            if run.images > 1 { "an image of the data" } else { "the same data" }
         ))
         .marked(" A *block* holds one trial for each ")
         .plain(format!(
@@ -103,6 +105,46 @@ fn describe_trials(layout: &DocumentLayout<'_>) -> StyledText {
             " What is compared is always compared inside a block, so that a machine that drifts can’t \
              favour anybody.",
         )
+}
+
+/// How images of the data differ, for the two levels where they differ most.
+fn describe_images(layout: &DocumentLayout<'_>) -> Option<StyledText> {
+    let run = &layout.document.run.run;
+    if run.images < 2 {
+        return None;
+    }
+    let loaded = format!(
+        "Each engine’s data were loaded {}, with rows of seeds of their own, and the blocks of a condition took turns \
+         on these images; an alias has another image than its base.",
+        words::count_nouns(run.images as usize, "time")
+    );
+    let known = || layout.contending_comparisons().filter_map(|it| Some((it, it.images?)));
+    let spread = |(_, view): &(&Comparison, ImagesView)| view.between_images;
+    let worst = known().max_by(|one, other| spread(one).total_cmp(&spread(other)));
+    let Some((comparison, view)) = worst else {
+        let told = format!(
+            "{loaded} No image had two blocks of a condition, so that intervals hold what images differ by."
+        );
+        return Some(StyledText::default().plain(told));
+    };
+    let rule = match known().any(|(_, view)| view.counts_images) {
+        true => {
+            "Where images differ by more than the trials of an image (F test at 25 %), an interval is over the \
+             means of images (Kalibera and Jones)."
+        }
+        false => {
+            "They differ by no more than the trials of an image (F test at 25 %), so that each block counts by \
+             itself."
+        }
+    };
+    let share = |share: f64| format!("{:.1} %", 100.0 * share);
+    Some(StyledText::default().plain(format!(
+        "{loaded} The ratios of {} to {} spread most (standard deviation): between images {}, between trials {}. {rule}",
+        comparison.level,
+        comparison.baseline,
+        share(view.between_images),
+        share(view.between_trials)
+    )))
 }
 
 fn describe_network(run: &Run) -> Option<StyledText> {

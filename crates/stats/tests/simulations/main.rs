@@ -2,6 +2,7 @@
 
 mod chance;
 mod detectable;
+mod images;
 mod moderated;
 mod order;
 mod outliers;

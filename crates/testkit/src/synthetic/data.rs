@@ -43,6 +43,7 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
         seconds: f64::from(SECONDS),
         operations_each: Some(100),
         repetitions: planned / (ENGINES.len() * clients.len() * neighbours.len()) as u32,
+        images: 1,
         seed: 1,
         planned,
         command: "none: synthetic test data".to_owned(),

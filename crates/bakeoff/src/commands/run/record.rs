@@ -230,6 +230,7 @@ fn describe_run(
         seconds: experiment.seconds,
         operations_each: experiment.operations,
         repetitions: experiment.most_repetitions(),
+        images: experiment.images,
         seed: experiment.seed,
         planner: Some(experiment.planner.clone()),
         planned: plan.trials.count_trials() as u32,

@@ -69,7 +69,7 @@ fn planned(experiment: &Experiment) {
     let plan = experiment.plan();
     for block in &plan.blocks {
         for trial in block.trials.iter().take(RESOLVED / plan.blocks.len().max(1) + 1) {
-            let resolved = bakeoff_lab::resolve_trial(&registry, experiment, &trial.cell);
+            let resolved = bakeoff_lab::resolve_trial(&registry, experiment, &trial.cell, 0);
             if let Err(reason) = resolved {
                 assert!(!reason.to_string().is_empty());
             }

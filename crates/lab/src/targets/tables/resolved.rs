@@ -18,7 +18,7 @@ use super::{TARGET, TablesSubject, rows};
 use crate::place::TargetPlace;
 use crate::place::images::Recipe;
 use crate::refusal::{self, Refusal};
-use crate::targets::{GroupLimit, GroupSetup, Setup, WantedLevels};
+use crate::targets::{GroupLimit, GroupSetup, Setup, WantedLevels, describe_image};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResolvedTables {
@@ -29,6 +29,9 @@ pub struct ResolvedTables {
     /// For a workload that the trial's process doesn't have.
     pub definition: Option<Value>,
     pub scale: String,
+    /// Which load of the data, from 0.
+    pub image: u32,
+    /// Of the rows of this image.
     pub seed: u64,
     pub text: Option<PathBuf>,
     /// Includes the state of the file.
@@ -48,7 +51,7 @@ impl ResolvedTables {
         workload: &dyn Workload,
         durability: Durability,
     ) -> Result<Self, Refusal> {
-        let WantedLevels { experiment, cell, .. } = *wanted;
+        let WantedLevels { experiment, cell, image, .. } = *wanted;
         let name = engine.about().name;
         // A substitute workload has other scales and factors.
         let own = workload.name() == experiment.workload;
@@ -76,7 +79,8 @@ impl ResolvedTables {
             workload: workload.name().into(),
             definition: workload.to_definition(),
             scale: scale.into(),
-            seed: experiment.seed,
+            image,
+            seed: experiment.row_seed(image),
             text: experiment.text.clone(),
             rows,
             durability,
@@ -99,6 +103,7 @@ impl ResolvedTables {
         // It tells images apart; users don't see it.
         let from = self.rows.as_ref().map(|file| format!(" rows {:016x}", file.fingerprint()));
         let from = from.unwrap_or_default();
+        let image = describe_image(self.image);
         let defined = self.definition.as_ref().map(fingerprint_definition).unwrap_or_default();
         let (groups, shared) = match engine.home() {
             EngineHome::External => Default::default(),
@@ -109,8 +114,8 @@ impl ResolvedTables {
         Setup {
             target: TARGET,
             recipe: Recipe {
-                key: format!("{loaded}{defined} {scale}{shaped}{from} {name}"),
-                about: format!("{loaded} {scale}{shaped} into {name}"),
+                key: format!("{loaded}{defined} {scale}{shaped}{from}{image} {name}"),
+                about: format!("{loaded} {scale}{shaped}{image} into {name}"),
                 into: name.clone(),
             },
             groups,

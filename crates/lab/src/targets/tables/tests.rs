@@ -68,6 +68,7 @@ fn subject(
         workload: workload.into(),
         definition: None,
         scale: "small".into(),
+        image: 0,
         seed: 1,
         text: None,
         rows: None,
