@@ -10,7 +10,7 @@ use bakeoff_workloads::{
 
 use crate::audit::{AuditStatements, DatabaseAudit};
 use crate::claims::{TransactionClaims, read_claims, saw_violation};
-use crate::client::{ApplicationClient, name_place};
+use crate::client::ApplicationClient;
 use crate::generators::TableRows;
 use crate::given::GivenValue;
 use crate::mix::OperationMix;

@@ -4,10 +4,11 @@
 mod answers;
 mod audit;
 mod built_in;
+mod bytes;
 mod draws;
 mod fuzz;
 mod mistakes;
 mod pgbench;
-mod servers;
 mod preparation;
+mod servers;
 mod stage;
