@@ -23,11 +23,11 @@ pub struct ImagesView {
 
 /// The images of each pair of levels; none of levels whose pairs come from one image, or from each
 /// image once: then pairs are independent anyway.
-pub(crate) struct ImageFindings(BTreeMap<(String, String), ImagesView>);
+pub(crate) struct ImageFindings(BTreeMap<ComparedLevels, ImagesView>);
 
 impl ImageFindings {
     pub fn from_family(family: &[ComparisonCase]) -> Self {
-        let mut all: BTreeMap<(String, String), (u32, Vec<ImageVariance>)> = BTreeMap::new();
+        let mut all: BTreeMap<ComparedLevels, (u32, Vec<ImageVariance>)> = BTreeMap::new();
         for case in family.iter().filter(|case| !case.is_wordless()) {
             let Some(logs) = case.sample.list_logs() else { continue };
             let Some(variance) = ImageVariance::from_logs(&logs) else { continue };
@@ -54,6 +54,9 @@ impl ImageFindings {
     }
 }
 
-fn key_of(comparison: &Comparison) -> (String, String) {
-    (comparison.baseline.clone(), comparison.level.clone())
+/// The metric, the baseline and the level: a p99 scatters more than a mean.
+type ComparedLevels = (String, String, String);
+
+fn key_of(it: &Comparison) -> ComparedLevels {
+    (it.metric.clone(), it.baseline.clone(), it.level.clone())
 }

@@ -12,7 +12,8 @@ use bakeoff_workloads::{
 
 use crate::claims::TransactionClaims;
 use crate::expression::calendar::write_timestamp;
-use crate::expression::{Evaluation, Expression, Operand, read_datum};
+use crate::expression::{Evaluation, Expression, OpaqueBytes, Operand, read_datum};
+use crate::generators::ValueBuffers;
 use crate::prepared::PreparedApplication;
 use crate::script::automatic::{
     CLIENT_ID, CLIENTS, DEFAULT_SEED, FIRST_GIVEN, NOW, RANDOM_SEED, ROW_COUNT, SCALE,
@@ -89,6 +90,7 @@ pub struct ApplicationClient<'a> {
     saved_lists: Vec<ValueList>,
     rows: Rows,
     scratch: String,
+    picked: ValueBuffers,
     /// Only where the power is cut.
     claimant: Option<TransactionClaims<'a>>,
 }
@@ -147,6 +149,7 @@ impl<'a> ApplicationClient<'a> {
             saved_lists: (0..lists).map(|_| ValueList::default()).collect(),
             rows: Rows::new(),
             scratch: String::new(),
+            picked: ValueBuffers::default(),
             claimant: None,
         }
     }
@@ -278,6 +281,10 @@ impl<'a> ApplicationClient<'a> {
             Operand::Text(span) if span.is_whole(scratch) => {
                 state.slots.swap_text(slot, scratch);
             }
+            Operand::Bytes(OpaqueBytes::Drawn(drawn)) => {
+                drawn.write_to(state.slots.begin_bytes(slot));
+            }
+            Operand::Bytes(OpaqueBytes::Variable(from)) => state.slots.copy_bytes(from, slot),
             value => state.slots.set(slot, read_datum(value, scratch)),
         }
         Ok(())
@@ -470,9 +477,8 @@ impl<'a> ApplicationClient<'a> {
     fn pick_row(&mut self, pick: &PickStep) -> Result<()> {
         let row = self.evaluate_number(&pick.row)? as i64;
         for (column, slot) in &pick.columns {
-            self.scratch.clear();
             let rows = &self.application.rows;
-            let value = rows.write_value(pick.table, *column, row, &mut self.scratch);
+            let value = rows.write_value(pick.table, *column, row, &mut self.picked);
             self.state
                 .slots
                 .set(*slot, value.map_err(|error| Error::from_engine(error.to_string()))?);
@@ -492,7 +498,7 @@ impl<'a> ApplicationClient<'a> {
             Datum::Bool(truth) => truth,
             Datum::Int(int) => int != 0,
             Datum::Real(real) => real != 0.0,
-            Datum::Null | Datum::Text(_) => false,
+            Datum::Null | Datum::Text(_) | Datum::Bytes(_) => false,
         })
     }
 
@@ -500,6 +506,7 @@ impl<'a> ApplicationClient<'a> {
         match self.evaluate(expression)? {
             Datum::Int(int) => Ok(int as f64),
             Datum::Real(real) => Ok(real),
+            Datum::Bytes(_) => Err(Error::Usage("bytes are no number".into())),
             other => Err(Error::Usage(format!("`{other}` is no number"))),
         }
     }

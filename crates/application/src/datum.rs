@@ -17,10 +17,12 @@ pub enum Datum<'a> {
     Real(f64),
     /// UTF-8 text.
     Text(&'a str),
+    /// Bytes of a column. Expressions only give them on.
+    Bytes(&'a [u8]),
 }
 
 impl fmt::Display for Datum<'_> {
-    /// As pgbench prints it; null as `NULL`.
+    /// As pgbench prints it; null as `NULL`, bytes as `X'00ff'`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => formatter.write_str("NULL"),
@@ -29,6 +31,11 @@ impl fmt::Display for Datum<'_> {
             Self::Int(int) => int.fmt(formatter),
             Self::Real(real) => real.fmt(formatter),
             Self::Text(text) => formatter.write_str(text),
+            Self::Bytes(bytes) => {
+                formatter.write_str("X'")?;
+                bytes.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))?;
+                formatter.write_str("'")
+            }
         }
     }
 }
@@ -40,6 +47,7 @@ impl<'a> From<Value<'a>> for Datum<'a> {
             Value::Int(int) => Self::Int(int),
             Value::Real(real) => Self::Real(real.get()),
             Value::Text(text) => Self::Text(text),
+            Value::Bytes(bytes) => Self::Bytes(bytes),
         }
     }
 }
@@ -52,6 +60,7 @@ impl<'a> From<Datum<'a>> for Value<'a> {
             Datum::Int(int) => Self::Int(int),
             Datum::Real(real) => Self::from(real),
             Datum::Text(text) => Self::Text(text),
+            Datum::Bytes(bytes) => Self::Bytes(bytes),
         }
     }
 }

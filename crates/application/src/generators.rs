@@ -15,8 +15,8 @@ use rand::{RngExt, SeedableRng};
 use crate::expression::calendar::{parse_date, parse_timestamp, write_date, write_timestamp};
 use crate::expression::made_text::round_decimal;
 use crate::expression::{
-    Evaluation, EvaluationError, Expression, Operand, RowKeys, RowVariables, TextSpan, mix_bits,
-    read_datum, write_words,
+    DrawnBytes, Evaluation, EvaluationError, Expression, OpaqueBytes, Operand, RowKeys,
+    RowVariables, TextSpan, mix_bits, read_datum, write_words,
 };
 use crate::{Datum, Mistakes, Slots, SourcePlace};
 use builder::{BuiltGenerators, GeneratorBuilder, UnprovenColumns};
@@ -104,6 +104,10 @@ enum ValueSource {
         least: i64,
         most: i64,
     },
+    Bytes {
+        least: i64,
+        most: i64,
+    },
     Integers,
     /// A number below `units`, divided by ten to the power of `scale`.
     Decimals {
@@ -161,6 +165,26 @@ enum RowPart {
     Int(i64),
     Real(f64),
     Text(TextSpan),
+    /// A text in a column of bytes.
+    TextAsBytes(TextSpan),
+    Bytes {
+        start: usize,
+        end: usize,
+    },
+}
+
+/// Where the texts and the bytes of values are.
+#[derive(Debug, Default)]
+pub struct ValueBuffers {
+    text: String,
+    bytes: Vec<u8>,
+}
+
+impl ValueBuffers {
+    fn clear(&mut self) {
+        self.text.clear();
+        self.bytes.clear();
+    }
 }
 
 impl TableRows {
@@ -200,13 +224,12 @@ impl TableRows {
 
     /// Whether two rows agree in all of the columns. Nulls don't count.
     fn has_repeat(&self, table: usize, columns: &[usize]) -> bool {
-        let (mut seen, mut scratch) = (HashSet::new(), String::new());
+        let (mut seen, mut buffers) = (HashSet::new(), ValueBuffers::default());
         (0..self.tables[table].rows).any(|row| {
             let mut key = String::new();
             let mut has_null = false;
             for column in columns {
-                scratch.clear();
-                let value = self.write_value(table, *column, row, &mut scratch);
+                let value = self.write_value(table, *column, row, &mut buffers);
                 has_null |= matches!(value, Ok(Datum::Null));
                 let _ = value.map(|value| write!(key, "{value}\u{0}"));
             }
@@ -219,12 +242,11 @@ impl TableRows {
         let generated = &self.tables[generator.table];
         let column = &generated.table.columns[generator.column];
         let last = generated.rows - 1;
-        let mut scratch = String::new();
+        let mut buffers = ValueBuffers::default();
         [0, last].into_iter().filter(|row| *row <= last).find_map(|row| {
-            let made = self.make_value(generator.table, generator.column, row, &mut scratch);
-            let part = made.and_then(|operand| convert_operand(column, operand, &mut scratch));
+            let part = self.make_part(generator.table, generator.column, row, &mut buffers);
             let fault = match part {
-                Ok(part) => explain_misfit(column, read_part(part, &scratch))?,
+                Ok(part) => explain_misfit(column, read_part(part, &buffers))?,
                 Err(error) => error.to_string(),
             };
             Some(format!("{fault}; this is of row {row} (from 0)"))
@@ -236,20 +258,34 @@ impl TableRows {
         &self.generators[table][column]
     }
 
-    /// The value of a column in a row, from 0. Its text is appended to `scratch`.
+    /// The value of a column in a row, from 0, as it is loaded. It takes the place of what `buffers`
+    /// had.
     ///
     /// # Errors
     ///
-    /// The column's expression fails.
+    /// The column's expression fails, or gives a value of another type.
     pub fn write_value<'t>(
         &self,
         table: usize,
         column: usize,
         row: i64,
-        scratch: &'t mut String,
+        buffers: &'t mut ValueBuffers,
     ) -> Result<Datum<'t>, EvaluationError> {
-        let operand = self.make_value(table, column, row, scratch)?;
-        Ok(read_datum(operand, scratch))
+        buffers.clear();
+        let part = self.make_part(table, column, row, buffers)?;
+        Ok(read_part(part, buffers).into())
+    }
+
+    /// What it is made of is appended to `buffers`.
+    fn make_part(
+        &self,
+        table: usize,
+        column: usize,
+        row: i64,
+        buffers: &mut ValueBuffers,
+    ) -> Result<RowPart, EvaluationError> {
+        let operand = self.make_value(table, column, row, &mut buffers.text)?;
+        convert_operand(&self.tables[table].table.columns[column], operand, buffers)
     }
 
     fn make_value(
@@ -266,6 +302,11 @@ impl TableRows {
             }
             ValueSource::RowNumber => return Ok(Operand::Int(row + 1)),
             ValueSource::NumberWithinBlock { block } => return Ok(Operand::Int(row % block + 1)),
+            ValueSource::Bytes { least, most } => {
+                let mut random = self.seed_value(table, column, row);
+                let drawn = DrawnBytes::draw(&mut random, [*least, *most])?;
+                return Ok(Operand::Bytes(OpaqueBytes::Drawn(drawn)));
+            }
             ValueSource::Integers => {
                 let mut random = self.seed_value(table, column, row);
                 return Ok(Operand::Int(random.random_range(0..1_000_000)));
@@ -366,7 +407,8 @@ impl TableRows {
     ///
     /// A generator fails, a value doesn't fit in its column, or `row` fails.
     pub fn for_each_row(&self, table: usize, row: &mut Take<'_>) -> Result<(), RowsError> {
-        let mut maker = RowMaker { rows: self, table, scratch: String::new(), parts: Vec::new() };
+        let buffers = ValueBuffers::default();
+        let mut maker = RowMaker { rows: self, table, buffers, parts: Vec::new() };
         let mut values: Vec<Value<'static>> = Vec::new();
         let mut give = |number| {
             let mut filled: Vec<Value<'_>> = std::mem::take(&mut values);
@@ -417,7 +459,7 @@ impl RowKeys for TableRows {
 struct RowMaker<'r> {
     rows: &'r TableRows,
     table: usize,
-    scratch: String,
+    buffers: ValueBuffers,
     parts: Vec<RowPart>,
 }
 
@@ -429,16 +471,15 @@ impl RowMaker<'_> {
         values: &mut Vec<Value<'s>>,
     ) -> Result<(), SourceError> {
         let columns = &self.rows.tables[self.table].table.columns;
-        self.scratch.clear();
+        self.buffers.clear();
         self.parts.clear();
-        for (number, column) in columns.iter().enumerate() {
-            let made = self.rows.make_value(self.table, number, row, &mut self.scratch);
-            let part = made.and_then(|operand| convert_operand(column, operand, &mut self.scratch));
+        for number in 0..columns.len() {
+            let part = self.rows.make_part(self.table, number, row, &mut self.buffers);
             let blame = |error| self.rows.blame_row(self.table, number, row, &error);
             self.parts.push(part.map_err(blame)?);
         }
         for (number, (column, part)) in columns.iter().zip(&self.parts).enumerate() {
-            let value = read_part(*part, &self.scratch);
+            let value = read_part(*part, &self.buffers);
             let blame = |error| self.rows.blame_row(self.table, number, row, &error);
             explain_misfit(column, value).map_or(Ok(()), |what| Err(blame(what)))?;
             values.push(value);
@@ -455,12 +496,15 @@ fn explain_misfit(column: &Column, value: Value<'_>) -> Option<String> {
     }
 }
 
-fn read_part(part: RowPart, scratch: &str) -> Value<'_> {
+fn read_part(part: RowPart, buffers: &ValueBuffers) -> Value<'_> {
+    let read_text = |span: TextSpan| &buffers.text[span.start..span.end];
     match part {
         RowPart::Null => Value::Null,
         RowPart::Int(int) => Value::Int(int),
         RowPart::Real(real) => Value::from(real),
-        RowPart::Text(span) => Value::Text(&scratch[span.start..span.end]),
+        RowPart::Text(span) => Value::Text(read_text(span)),
+        RowPart::TextAsBytes(span) => Value::Bytes(read_text(span).as_bytes()),
+        RowPart::Bytes { start, end } => Value::Bytes(&buffers.bytes[start..end]),
     }
 }
 
@@ -474,8 +518,9 @@ fn recycle_values(mut values: Vec<Value<'_>>) -> Vec<Value<'static>> {
 fn convert_operand(
     column: &Column,
     operand: Operand,
-    scratch: &mut String,
+    buffers: &mut ValueBuffers,
 ) -> Result<RowPart, EvaluationError> {
+    let scratch = &mut buffers.text;
     let start = scratch.len();
     match (column.kind, operand) {
         (_, Operand::Null) => return Ok(RowPart::Null),
@@ -491,6 +536,10 @@ fn convert_operand(
         (Type::Text { .. } | Type::MediumText, Operand::Text(span)) => {
             return Ok(RowPart::Text(span));
         }
+        (Type::Bytes { .. }, bytes) => return convert_bytes(bytes, &mut buffers.bytes),
+        (Type::Text { .. } | Type::MediumText, Operand::Bytes(_)) => {
+            return Err(operand.refuse_as("text"));
+        }
         (Type::Text { .. } | Type::MediumText, other) => {
             let _ = write!(scratch, "{}", read_datum(other, ""));
         }
@@ -501,6 +550,22 @@ fn convert_operand(
         (Type::Timestamp, moment) => write_timestamp(read_moment(moment, scratch)?, scratch),
     }
     Ok(RowPart::Text(TextSpan { start, end: scratch.len() }))
+}
+
+/// A text becomes its own bytes.
+fn convert_bytes(made: Operand, bytes: &mut Vec<u8>) -> Result<RowPart, EvaluationError> {
+    match made {
+        Operand::Text(span) => Ok(RowPart::TextAsBytes(span)),
+        Operand::Bytes(OpaqueBytes::Drawn(drawn)) => {
+            let start = bytes.len();
+            drawn.write_to(bytes);
+            Ok(RowPart::Bytes { start, end: bytes.len() })
+        }
+        other => Err(EvaluationError::new(format!(
+            "the column holds bytes, and the generator gives {}: write bytes(16, 64), or a text",
+            other.name_kind()
+        ))),
+    }
 }
 
 /// A number is rounded; a text has to be a whole one.

@@ -7,7 +7,8 @@ use bakeoff_workloads::TextSource;
 use crate::configuration::{Configuration, PlacedText};
 use crate::expression::RowKeys as _;
 use crate::generators::{
-    GeneratedTable, GeneratorParameters, TableRows, WrittenGenerator, count_table_rows,
+    GeneratedTable, GeneratorParameters, TableRows, ValueBuffers, WrittenGenerator,
+    count_table_rows,
 };
 use crate::sql::{SchemaReference, SqlSchema};
 use crate::{Datum, Mistakes};
@@ -162,14 +163,14 @@ pub fn estimate_bytes(rows: &TableRows, table: usize, columns: usize, count: i64
         return 0;
     }
     let sampled = SAMPLED.min(count);
-    let mut scratch = String::new();
+    let mut buffers = ValueBuffers::default();
     let mut bytes = 0;
     for sample in 0..sampled {
         for column in 0..columns {
-            scratch.clear();
             let row = sample * (count / sampled);
-            bytes += match rows.write_value(table, column, row, &mut scratch) {
+            bytes += match rows.write_value(table, column, row, &mut buffers) {
                 Ok(Datum::Text(text)) => text.len() as u64,
+                Ok(Datum::Bytes(bytes)) => bytes.len() as u64,
                 Ok(Datum::Null) | Err(_) => 0,
                 Ok(_) => 8,
             };

@@ -11,6 +11,7 @@ pub type Slot = usize;
 struct SlotCell {
     kind: SlotKind,
     text: String,
+    bytes: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,6 +22,7 @@ enum SlotKind {
     Int(i64),
     Real(f64),
     Text,
+    Bytes,
 }
 
 /// The variables of a client, by number. All begin as null.
@@ -43,6 +45,7 @@ impl Slots {
             SlotKind::Int(int) => Datum::Int(int),
             SlotKind::Real(real) => Datum::Real(real),
             SlotKind::Text => Datum::Text(&cell.text),
+            SlotKind::Bytes => Datum::Bytes(&cell.bytes),
         }
     }
 
@@ -60,6 +63,11 @@ impl Slots {
                 cell.text.push_str(text);
                 SlotKind::Text
             }
+            Datum::Bytes(bytes) => {
+                cell.bytes.clear();
+                cell.bytes.extend_from_slice(bytes);
+                SlotKind::Bytes
+            }
         };
     }
 
@@ -69,6 +77,22 @@ impl Slots {
         cell.kind = SlotKind::Text;
         cell.text.clear();
         &mut cell.text
+    }
+
+    /// Gives a variable bytes that the caller writes: none.
+    pub fn begin_bytes(&mut self, slot: Slot) -> &mut Vec<u8> {
+        let cell = &mut self.0[slot];
+        cell.kind = SlotKind::Bytes;
+        cell.bytes.clear();
+        &mut cell.bytes
+    }
+
+    /// Gives a variable the bytes of another.
+    pub fn copy_bytes(&mut self, from: Slot, to: Slot) {
+        if let Ok([from, to]) = self.0.get_disjoint_mut([from, to]) {
+            to.kind = from.kind;
+            to.bytes.clone_from(&from.bytes);
+        }
     }
 
     /// Gives a variable a text without copying it; what it had before is in `text` then.
@@ -98,6 +122,9 @@ impl Slots {
             if matches!(from.kind, SlotKind::Text) {
                 cell.text.clone_from(&from.text);
             }
+            if matches!(from.kind, SlotKind::Bytes) {
+                cell.bytes.clone_from(&from.bytes);
+            }
         }
     }
 }
@@ -124,6 +151,21 @@ mod tests {
         let all = (0..5).map(|slot| copy.get(slot));
         let [none, truth, ..] = values;
         assert!(all.eq([none, truth, Datum::Null, Datum::Null, Datum::Text("été")]));
+    }
+
+    #[test]
+    fn a_copy_of_bytes_has_them() {
+        let mut slots = Slots::new(3);
+        slots.begin_bytes(0).extend_from_slice(&[0, 255]);
+        slots.copy_bytes(0, 1);
+        slots.copy_bytes(1, 1);
+        slots.set(2, Datum::Bytes(b"old"));
+        let mut copy = Slots::new(3);
+        copy.copy_from(&slots, 0..3);
+        for slots in [&slots, &copy] {
+            let wanted = [&[0, 255], &[0, 255], b"old".as_slice()].map(Datum::Bytes);
+            assert_eq!([0, 1, 2].map(|slot| slots.get(slot)), wanted);
+        }
     }
 
     #[test]

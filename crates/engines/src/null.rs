@@ -59,6 +59,7 @@ enum NullAnswer {
 fn plan(schema: &Schema, action: &Action) -> NullAnswer {
     let made_up = |table: usize, column: usize| match schema.tables[table].columns[column].kind {
         schema::Type::Text { .. } | schema::Type::MediumText => Value::Text(""),
+        schema::Type::Bytes { .. } => Value::Bytes(b""),
         schema::Type::Date => Value::Text("2000-01-01"),
         schema::Type::Timestamp => Value::Text("2000-01-01 00:00:00.000000"),
         _ => Value::Int(1),

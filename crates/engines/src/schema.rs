@@ -17,6 +17,11 @@ pub enum Type {
     },
     /// Text of at most [`Type::MEDIUM_BYTES`], without U+0000; never part of a key or an index.
     MediumText,
+    /// Bytes of any kind; up to [`Type::MOST_INDEXED`] they may be part of an index.
+    Bytes {
+        /// At least one, at most [`Type::MEDIUM_BYTES`].
+        most: u32,
+    },
     /// A finite double; never part of a key or an index. A number without a fraction travels as an
     /// integer.
     Real,
@@ -42,11 +47,17 @@ impl Type {
     /// 255 characters: what applications make a name or a title.
     pub const STRING: Self = Self::Text { most: 255 };
 
-    /// Characters of the longest text in a key or an index.
+    /// Bytes of any length that engines take.
+    pub const MEDIUM_BLOB: Self = Self::Bytes { most: Self::MEDIUM_BYTES as u32 };
+
+    /// Characters of the longest text in a key or an index, and bytes of the longest bytes.
     pub const MOST_INDEXED: u32 = 255;
 
-    /// Bytes of the longest [`Type::MediumText`].
+    /// Bytes of the longest [`Type::MediumText`] and [`Type::Bytes`].
     pub const MEDIUM_BYTES: usize = (1 << 24) - 1;
+
+    /// Bytes of the longest [`Type::Bytes`] that MariaDB keeps within the row.
+    pub const MOST_INLINE_BYTES: u32 = MOST_ROW_BYTES as u32;
 
     /// Digits of the longest [`Type::Decimal`].
     pub const MOST_DIGITS: u8 = 38;
@@ -54,7 +65,7 @@ impl Type {
     /// Whether it is too long for a key or an index.
     pub fn is_long(self) -> bool {
         match self {
-            Self::Text { most } => most > Self::MOST_INDEXED,
+            Self::Text { most } | Self::Bytes { most } => most > Self::MOST_INDEXED,
             Self::MediumText => true,
             _ => false,
         }
@@ -63,6 +74,11 @@ impl Type {
     /// Whether it travels as an integer.
     pub fn is_integer(self) -> bool {
         matches!(self, Self::Int | Self::Bool)
+    }
+
+    /// Whether it holds bytes that need not be text.
+    pub fn is_bytes(self) -> bool {
+        matches!(self, Self::Bytes { .. })
     }
 
     /// Whether it holds fractions.
@@ -80,7 +96,7 @@ impl Type {
     }
 }
 
-/// Bytes of a row's texts together, at four a character, without [`Type::MediumText`]s: InnoDB,
+/// Bytes of a row's texts and bytes together, at four a character, without those that are stored apart: InnoDB,
 /// MyRocks and Aria have room for 65,535, and need a few of them for lengths and numbers.
 const MOST_ROW_BYTES: u64 = 64_000;
 
@@ -107,11 +123,14 @@ impl Column {
             (_, Value::Null) => (!self.nullable).then(|| "can't hold null".into()),
             (Type::Int, Value::Int(_)) => None,
             (Type::Int, Value::Text(_)) => Some("holds integers, no text".into()),
-            (Type::Int, Value::Real(real)) => Some(format!("holds integers, not {}", real.get())),
+            (Type::Int, other) => Some(format!("holds integers, not {}", in_words(other))),
             (Type::Bool, Value::Int(0 | 1)) => None,
             (Type::Bool, other) => Some(format!("holds 0 or 1, not {}", in_words(other))),
             (Type::Real | Type::Decimal { .. }, Value::Text(_)) => {
                 Some("holds numbers, no text".into())
+            }
+            (Type::Real | Type::Decimal { .. }, Value::Bytes(_)) => {
+                Some("holds numbers, no bytes".into())
             }
             (Type::Real, Value::Int(int)) => explain_inexact(int),
             (Type::Real, Value::Real(real)) => explain_infinite(real),
@@ -124,11 +143,20 @@ impl Column {
             (Type::Text { .. } | Type::MediumText, Value::Real(real)) => {
                 Some(format!("holds text, no number as {}", real.get()))
             }
+            (Type::Text { .. } | Type::MediumText, Value::Bytes(_)) => {
+                Some("holds text, no bytes".into())
+            }
             (Type::Text { most }, Value::Text(text)) => explain_length(text, most),
             (Type::MediumText, Value::Text(text)) => {
                 let (bytes, most) = (text.len(), Type::MEDIUM_BYTES);
                 (bytes > most).then(|| format!("holds at most {most} bytes of text, not {bytes}"))
             }
+            (Type::Bytes { most }, Value::Bytes(bytes)) => {
+                let length = bytes.len();
+                (length > most as usize)
+                    .then(|| format!("holds at most {most} bytes, not {length}"))
+            }
+            (Type::Bytes { .. }, other) => Some(format!("holds bytes, not {}", in_words(other))),
             (Type::Date, Value::Text(text)) if calendar::parse_date(text).is_some() => None,
             (Type::Date, other) => {
                 Some(format!("holds days as 2024-02-29, not {}", in_words(other)))
@@ -150,6 +178,7 @@ fn in_words(value: Value<'_>) -> String {
         Value::Int(int) => int.to_string(),
         Value::Real(real) => real.get().to_string(),
         Value::Text(text) => format!("`{}`", text.chars().take(40).collect::<String>()),
+        Value::Bytes(bytes) => format!("{} bytes", bytes.len()),
     }
 }
 
@@ -175,7 +204,7 @@ fn explain_overflow(number: Value<'_>, digits: u8, scale: u8) -> Option<String> 
     let fits = match number {
         Value::Int(int) => u128::from(int.unsigned_abs()) < 10_u128.pow(before),
         Value::Real(real) => real.get().abs() < 10_f64.powi(before.cast_signed()),
-        Value::Null | Value::Text(_) => false,
+        Value::Null | Value::Text(_) | Value::Bytes(_) => false,
     };
     let what = || format!("holds {before} digits before the point, not {}", in_words(number));
     (!fits).then(what)
@@ -294,6 +323,7 @@ impl Table {
     fn text_bytes(&self) -> u64 {
         let bytes = |column: &Column| match column.kind {
             Type::Text { most } => 4 * u64::from(most),
+            Type::Bytes { most } if most <= Type::MOST_INLINE_BYTES => most.into(),
             _ => 0,
         };
         self.columns.iter().map(bytes).sum()
@@ -345,7 +375,7 @@ impl Schema {
             }
             let indexed = table.indexes.iter().flat_map(|index| &index.columns);
             if table.key.iter().chain(indexed).any(|column| kind(column).is_long()) {
-                return fault("has a text of more than 255 characters in a key or an index");
+                return fault("has a text or bytes longer than 255 in a key or an index");
             }
             let indexed = table.indexes.iter().flat_map(|index| &index.columns);
             if table.key.iter().chain(indexed).any(|column| kind(column).is_fractional()) {
@@ -359,6 +389,9 @@ impl Schema {
             if table.columns.iter().any(|column| column.kind == Type::Text { most: 0 }) {
                 return fault("has a text of at most 0 characters");
             }
+            if table.columns.iter().any(|column| !is_bytes_valid(column.kind)) {
+                return fault("has bytes of at most 0, or of more than 16,777,215");
+            }
             if table.text_bytes() > MOST_ROW_BYTES {
                 return fault(
                     "has texts that may be longer than 16,000 characters together: make the longest \
@@ -371,6 +404,11 @@ impl Schema {
         }
         Ok(())
     }
+}
+
+fn is_bytes_valid(kind: Type) -> bool {
+    let Type::Bytes { most } = kind else { return true };
+    (1..=Type::MEDIUM_BYTES).contains(&(most as usize))
 }
 
 fn is_decimal_valid(kind: Type) -> bool {

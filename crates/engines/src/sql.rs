@@ -64,11 +64,15 @@ impl Dialect {
             (Self::Sqlite, Type::Text { .. } | Type::MediumText | Type::Date | Type::Timestamp) => {
                 "TEXT".into()
             }
+            (Self::Sqlite, Type::Bytes { .. }) => "BLOB".into(),
             (Self::Sqlite, Type::Real) => "REAL".into(),
             (Self::Sqlite, Type::Decimal { .. }) => "NUMERIC".into(),
             (Self::MySql | Self::Postgres, Type::Int) => "BIGINT".into(),
             (Self::MySql, Type::Text { most }) => format!("VARBINARY({})", 4 * most).into(),
-            (Self::MySql, Type::MediumText) => "MEDIUMBLOB".into(),
+            (Self::MySql, Type::Bytes { most }) if most <= Type::MOST_INLINE_BYTES => {
+                format!("VARBINARY({most})").into()
+            }
+            (Self::MySql, Type::MediumText | Type::Bytes { .. }) => "MEDIUMBLOB".into(),
             (Self::MySql, Type::Real) => "DOUBLE".into(),
             (Self::MySql, Type::Decimal { digits, scale }) => {
                 format!("DECIMAL({digits}, {scale})").into()
@@ -80,6 +84,7 @@ impl Dialect {
                 format!("VARCHAR({most}) COLLATE \"C\"").into()
             }
             (Self::Postgres, Type::MediumText) => "TEXT COLLATE \"C\"".into(),
+            (Self::Postgres, Type::Bytes { .. }) => "BYTEA".into(),
             (Self::Postgres, Type::Real) => "DOUBLE PRECISION".into(),
             (Self::Postgres, Type::Decimal { digits, scale }) => {
                 format!("NUMERIC({digits}, {scale})").into()

@@ -259,9 +259,26 @@ impl ColumnAssignments {
 
     /// Checks the parameters of a call.
     pub fn fits(&self, parameters: &[Value<'_>]) -> Result<()> {
+        self.check_each(parameters, |_, value| value)
+    }
+
+    /// As [`Self::fits`], for an engine whose answers don't tell bytes from text: what it answered as
+    /// a text may go into a column of bytes.
+    pub(crate) fn fits_text_as_bytes(&self, parameters: &[Value<'_>]) -> Result<()> {
+        self.check_each(parameters, |column, value| match value {
+            Value::Text(text) if column.kind.is_bytes() => Value::Bytes(text.as_bytes()),
+            other => other,
+        })
+    }
+
+    fn check_each<'v>(
+        &self,
+        parameters: &[Value<'v>],
+        read: impl Fn(&Column, Value<'v>) -> Value<'v>,
+    ) -> Result<()> {
         self.0.iter().try_for_each(|Assignment { parameter, column }| {
             match parameters.get(*parameter) {
-                Some(value) => column.fits(*value),
+                Some(value) => column.fits(read(column, *value)),
                 None => Err(Error::Usage(format!("no parameter for column {}", column.name))),
             }
         })

@@ -52,7 +52,7 @@ impl Hash for RealValue {
 
 /// One borrowed cell.
 ///
-/// Ordered as in every index: `Null` first, then numbers, then text by its bytes.
+/// Ordered as in every index: `Null` first, then numbers, then text and bytes by their bytes.
 ///
 /// Engines answer a number without a fraction as an integer, if it fits; `Value::from` a double does
 /// the same.
@@ -72,9 +72,17 @@ pub enum Value<'a> {
     Real(RealValue),
     /// UTF-8 text; a date is `YYYY-MM-DD`, a time stamp `YYYY-MM-DD HH:MM:SS.ffffff`.
     Text(&'a str),
+    /// Bytes of any kind. MariaDB's answers don't tell them from text: there, those that are UTF-8 are
+    /// [`Value::Text`].
+    Bytes(&'a [u8]),
 }
 
-impl Value<'_> {
+impl<'a> Value<'a> {
+    /// A cell of an engine that doesn't tell text from bytes: text if it is UTF-8.
+    pub fn from_text_or_bytes(bytes: &'a [u8]) -> Self {
+        std::str::from_utf8(bytes).map_or(Self::Bytes(bytes), Self::Text)
+    }
+
     /// The same number as an integer, if it is one and fits; any other value as it is.
     pub fn normalise_number(self) -> Self {
         // 2^63 is the first double that is too large; all of them from there on are whole numbers.
@@ -93,7 +101,7 @@ impl Value<'_> {
         match self {
             Self::Null => 0,
             Self::Int(_) | Self::Real(_) => 1,
-            Self::Text(_) => 2,
+            Self::Text(_) | Self::Bytes(_) => 2,
         }
     }
 }
@@ -103,6 +111,12 @@ impl Ord for Value<'_> {
         match (self, other) {
             (Self::Int(one), Self::Int(two)) => one.cmp(two),
             (Self::Text(one), Self::Text(two)) => one.cmp(two),
+            (Self::Bytes(one), Self::Bytes(two)) => one.cmp(two),
+            // The same bytes are not the same value: the text is first.
+            (Self::Text(one), Self::Bytes(two)) => one.as_bytes().cmp(two).then(Ordering::Less),
+            (Self::Bytes(one), Self::Text(two)) => {
+                (*one).cmp(two.as_bytes()).then(Ordering::Greater)
+            }
             (Self::Real(one), Self::Real(two)) => one.cmp(two),
             (Self::Int(int), Self::Real(real)) => compare_numbers(*int, real.0),
             (Self::Real(real), Self::Int(int)) => compare_numbers(*int, real.0).reverse(),
@@ -140,6 +154,12 @@ impl<'a> From<f64> for Value<'a> {
     }
 }
 
+impl<'a> From<&'a [u8]> for Value<'a> {
+    fn from(value: &'a [u8]) -> Self {
+        Value::Bytes(value)
+    }
+}
+
 impl<'a> From<&'a str> for Value<'a> {
     fn from(value: &'a str) -> Self {
         Value::Text(value)
@@ -151,8 +171,13 @@ enum RowCell {
     Null,
     Int(i64),
     Real(RealValue),
-    /// Its place in the buffer, in bytes.
+    /// Its place in the texts.
     Text {
+        start: usize,
+        end: usize,
+    },
+    /// Its place in the bytes.
+    Bytes {
         start: usize,
         end: usize,
     },
@@ -167,6 +192,7 @@ pub struct Rows {
     width: usize,
     cells: Vec<RowCell>,
     text: String,
+    bytes: Vec<u8>,
     /// How many cells are numbers.
     numbers: u64,
 }
@@ -182,6 +208,7 @@ impl Rows {
         self.width = width;
         self.cells.clear();
         self.text.clear();
+        self.bytes.clear();
         self.numbers = 0;
     }
 
@@ -202,6 +229,11 @@ impl Rows {
                 self.text.push_str(text);
                 RowCell::Text { start, end: self.text.len() }
             }
+            Value::Bytes(bytes) => {
+                let start = self.bytes.len();
+                self.bytes.extend_from_slice(bytes);
+                RowCell::Bytes { start, end: self.bytes.len() }
+            }
         };
         self.cells.push(cell);
     }
@@ -214,7 +246,7 @@ impl Rows {
     /// Bytes of all cells as an application holds them: 8 for a number, a text's own, none for
     /// null.
     pub fn bytes(&self) -> u64 {
-        8 * self.numbers + self.text.len() as u64
+        8 * self.numbers + (self.text.len() + self.bytes.len()) as u64
     }
 
     /// Whether there is no row.
@@ -235,10 +267,11 @@ impl Rows {
             RowCell::Int(int) => Value::Int(int),
             RowCell::Real(real) => Value::Real(real),
             RowCell::Text { start, end } => Value::Text(&self.text[start..end]),
+            RowCell::Bytes { start, end } => Value::Bytes(&self.bytes[start..end]),
         }
     }
 
-    /// The integer there; `None` for a null, a fraction, a text or a missing row.
+    /// The integer there; `None` for a null, a fraction, a text, bytes or a missing row.
     pub fn get_int(&self, row: usize, column: usize) -> Option<i64> {
         match (row < self.len()).then(|| self.get(row, column)) {
             Some(Value::Int(int)) => Some(int),
@@ -291,6 +324,12 @@ mod tests {
             real(9_223_372_036_854_775_808.0),
             real(f64::NAN),
             Value::Text(""),
+            Value::Bytes(b""),
+            Value::Bytes(b"a"),
+            Value::Text("b"),
+            Value::Bytes(b"b"),
+            Value::Text("é"),
+            Value::Bytes(b"\xff"),
         ];
         for (one, first) in ordered.iter().enumerate() {
             for (two, second) in ordered.iter().enumerate() {

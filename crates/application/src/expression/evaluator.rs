@@ -10,6 +10,7 @@ use super::calendar::{parse_day, parse_timestamp, write_date, write_timestamp};
 use super::draws::{draw_exponential, draw_gaussian, draw_zipfian};
 use super::functions::{ExpressionFunction, MOST_ARGUMENTS};
 use super::hashes::{hash_fnv1a, hash_murmur2, permute_value};
+use super::made_bytes::{DrawnBytes, OpaqueBytes};
 use super::made_text::{round_decimal, write_pattern, write_uuid, write_words};
 use super::operand::{Operand, TextSpan};
 use super::tree::{
@@ -108,6 +109,7 @@ impl<'e> Evaluator<'e> {
             Datum::Int(int) => Operand::Int(int),
             Datum::Real(real) => Operand::Real(real),
             Datum::Text(text) => self.push_text(text),
+            Datum::Bytes(_) => Operand::Bytes(OpaqueBytes::Variable(slot)),
         }
     }
 
@@ -286,6 +288,10 @@ impl<'e> Evaluator<'e> {
             F::HashMurmur2 => Ok(Operand::Int(hash_murmur2(one.to_int()?, other.to_int()?))),
             F::Decimal => round_decimal(one, other.to_int()?),
             F::Random => self.draw_number(function, [one.to_int()?, other.to_int()?], 0.0),
+            F::Bytes => {
+                let bounds = [one.to_int()?, other.to_int()?];
+                Ok(Operand::Bytes(OpaqueBytes::Drawn(DrawnBytes::draw(self.random, bounds)?)))
+            }
             F::Words => {
                 let (start, bounds) = (self.scratch.len(), [one.to_int()?, other.to_int()?]);
                 write_words(self.random, self.source, bounds, self.scratch)?;
@@ -322,6 +328,9 @@ impl<'e> Evaluator<'e> {
             if value == Operand::Null {
                 return Ok(Operand::Null);
             }
+            if let Operand::Bytes(_) = value {
+                return Err(value.refuse_as("text"));
+            }
             let span = self.write_text(value);
             joined = Some(self.append_span(joined, span));
         }
@@ -352,7 +361,7 @@ impl<'e> Evaluator<'e> {
             Operand::Int(int) => write!(self.scratch, "{int}"),
             Operand::Bool(bool) => write!(self.scratch, "{bool}"),
             Operand::Real(real) => write!(self.scratch, "{}", Datum::Real(real)),
-            Operand::Null | Operand::Date(_) | Operand::Timestamp(_) => Ok(()),
+            Operand::Null | Operand::Bytes(_) | Operand::Date(_) | Operand::Timestamp(_) => Ok(()),
         };
         TextSpan { start, end: self.scratch.len() }
     }
@@ -402,6 +411,7 @@ impl<'e> Evaluator<'e> {
             Datum::Int(int) => return Ok(Operand::Int(int)),
             Datum::Real(real) => return Ok(Operand::Real(real)),
             Datum::Text(text) => (text.as_ptr() as usize, text.len()),
+            Datum::Bytes(_) => return Err(EvaluationError::new("ref() takes no key of bytes")),
         };
         let start = text.wrapping_sub(self.scratch.as_ptr() as usize);
         match start.checked_add(length).filter(|end| *end <= self.scratch.len()) {
@@ -423,13 +433,14 @@ impl<'e> Evaluator<'e> {
     }
 }
 
-/// The value as a statement gets it.
+/// The value as a statement gets it. Of bytes it has none: who takes bytes asks for them before.
 pub fn read_datum(operand: Operand, scratch: &str) -> Datum<'_> {
     match operand {
         Operand::Bool(bool) => Datum::Bool(bool),
         Operand::Int(int) => Datum::Int(int),
         Operand::Real(real) => Datum::Real(real),
         Operand::Text(span) => Datum::Text(&scratch[span.start..span.end]),
+        Operand::Bytes(_) => Datum::Bytes(&[]),
         Operand::Null | Operand::Date(_) | Operand::Timestamp(_) => Datum::Null,
     }
 }

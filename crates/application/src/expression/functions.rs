@@ -6,6 +6,7 @@ use super::tree::{BinaryOperator, ExpressionNode};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpressionFunction {
     Abs,
+    Bytes,
     Date,
     Decimal,
     Digits,
@@ -34,7 +35,8 @@ impl ExpressionFunction {
     pub fn is_random(self) -> bool {
         matches!(
             self,
-            Self::Digits
+            Self::Bytes
+                | Self::Digits
                 | Self::Random
                 | Self::RandomExponential
                 | Self::RandomGaussian
@@ -89,6 +91,7 @@ pub static FUNCTIONS: &[FunctionEntry] = {
     use FunctionForm::{Plain, Seeded};
     &[
         list_function("abs", Plain(F::Abs), [1, 1], "abs(number)"),
+        list_function("bytes", Plain(F::Bytes), [2, 2], "bytes(least, most)"),
         list_function("choose", FunctionForm::Choose, [1, MANY], "choose('a':5, 'b':1)"),
         list_function("date", Plain(F::Date), [1, 1], "date('2020-01-01')"),
         list_function("debug", FunctionForm::Debug, [0, MANY], "debug(value)"),

@@ -1,6 +1,7 @@
 //! A value while an expression is evaluated, and pgbench's rules of what may become what.
 
 use super::EvaluationError;
+use super::made_bytes::OpaqueBytes;
 
 /// A value; its text is a part of the scratch text.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -10,6 +11,7 @@ pub enum Operand {
     Int(i64),
     Real(f64),
     Text(TextSpan),
+    Bytes(OpaqueBytes),
     /// Days since 1970-01-01.
     Date(i64),
     /// Microseconds since 1970-01-01.
@@ -38,6 +40,7 @@ impl Operand {
             Self::Int(_) => "int",
             Self::Real(_) => "double",
             Self::Text(_) => "text",
+            Self::Bytes(_) => "bytes",
             Self::Date(_) => "date",
             Self::Timestamp(_) => "timestamp",
         }
@@ -93,7 +96,9 @@ impl Operand {
             Self::Bool(bool) => bool,
             Self::Int(int) => int != 0,
             Self::Real(real) => real != 0.0,
-            Self::Null | Self::Text(_) | Self::Date(_) | Self::Timestamp(_) => false,
+            Self::Null | Self::Text(_) | Self::Bytes(_) | Self::Date(_) | Self::Timestamp(_) => {
+                false
+            }
         }
     }
 

@@ -78,6 +78,7 @@ fn evaluate_often(text: &str, count: usize) -> Vec<String> {
         Ok(Datum::Int(int)) => format!("int {int}"),
         Ok(Datum::Real(real)) => format!("double {real}"),
         Ok(Datum::Text(text)) => format!("text {text}"),
+        Ok(Datum::Bytes(_)) => "bytes".into(),
         Err(error) => format!("error {error}"),
     };
     (0..count).map(|_| evaluate()).collect()
@@ -162,6 +163,15 @@ fn variables_and_our_own_functions_have_values() {
         ("text('on ', date('2020-01-01') + :five)", "text on 2020-01-06"),
         ("ref(customers) IS NULL", "boolean false"),
         ("null(1, :five)", "null"),
+        ("bytes(:five, 9)", "bytes"),
+        ("CASE WHEN :five > 1 THEN bytes(1, 1) END", "bytes"),
+        ("bytes(1, 2) IS NULL", "boolean false"),
+        ("text('a', bytes(1, :five))", "error cannot coerce bytes to text"),
+        ("bytes(1, :five) = bytes(1, :five)", "error cannot coerce bytes to int"),
+        (
+            "bytes(:five, 1)",
+            "error bytes(5, 1) needs a least and a most number of bytes, from 0 to 16777215",
+        ),
         ("null(0, :five)", "int 5"),
         ("choose('a':0, 'b':2.5)", "text b"),
         ("pick(3, 3, zipf:0.8) + pick(4, 4)", "int 7"),

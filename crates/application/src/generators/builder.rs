@@ -12,7 +12,7 @@ pub(crate) use checks::{MOST_COMPARED, group_digits};
 
 mod checks;
 
-/// Characters of made-up words.
+/// Characters of made-up words, and bytes.
 const LEAST_WORDS: u32 = 8;
 const MOST_WORDS: u32 = 40;
 const MOST_LONG_WORDS: u32 = 400;
@@ -294,6 +294,10 @@ fn make_up_by_type(kind: Type) -> ValueSource {
         Type::Int => ValueSource::Integers,
         Type::Text { most } => words(most.min(MOST_WORDS)),
         Type::MediumText => words(MOST_LONG_WORDS),
+        Type::Bytes { most } => ValueSource::Bytes {
+            least: i64::from(LEAST_WORDS.min(most)),
+            most: i64::from(MOST_LONG_WORDS.min(most)),
+        },
         Type::Real => ValueSource::Decimals { units: 100_000, scale: 2 },
         Type::Decimal { digits, scale } => {
             // Below a thousand, if there is room.

@@ -2,7 +2,8 @@
 
 use bakeoff_workloads::{RowsError, SourceError};
 
-use super::{RowPart, TableRows, convert_operand};
+use super::{TableRows, ValueBuffers};
+use crate::Datum;
 
 /// Row numbers are kept in 32 bits.
 const MOST_SORTED: i64 = 1 << 32;
@@ -61,11 +62,11 @@ impl TableRows {
     fn read_int_keys(&self, table: usize) -> Result<Option<(i64, i64)>, SourceError> {
         let [_] = self.tables[table].table.key[..] else { return Ok(None) };
         let mut bounds = (i64::MAX, i64::MIN);
-        let mut scratch = String::new();
+        let mut buffers = ValueBuffers::default();
         for row in 0..self.tables[table].rows {
-            match self.read_key_part(table, 0, row, &mut scratch)? {
-                RowPart::Int(key) => bounds = (bounds.0.min(key), bounds.1.max(key)),
-                RowPart::Null | RowPart::Real(_) | RowPart::Text(_) => return Ok(None),
+            match self.read_key_part(table, 0, row, &mut buffers)? {
+                Datum::Int(key) => bounds = (bounds.0.min(key), bounds.1.max(key)),
+                _ => return Ok(None),
             }
         }
         Ok((bounds.0 <= bounds.1).then_some(bounds))
@@ -76,10 +77,10 @@ impl TableRows {
         table: usize,
         pack: &dyn Fn(i64, u32) -> T,
     ) -> Result<Vec<T>, SourceError> {
-        let mut scratch = String::new();
+        let mut buffers = ValueBuffers::default();
         let mut keys = Vec::with_capacity(self.tables[table].rows as usize);
         for row in 0..self.tables[table].rows {
-            if let RowPart::Int(key) = self.read_key_part(table, 0, row, &mut scratch)? {
+            if let Datum::Int(key) = self.read_key_part(table, 0, row, &mut buffers)? {
                 keys.push(pack(key, row as u32));
             }
         }
@@ -88,17 +89,17 @@ impl TableRows {
     }
 
     fn sort_keys(&self, table: usize) -> Result<Vec<SortedKey>, SourceError> {
-        let mut scratch = String::new();
+        let mut buffers = ValueBuffers::default();
         let parts = self.tables[table].table.key.len();
         let mut keys = Vec::with_capacity(self.tables[table].rows as usize);
         for row in 0..self.tables[table].rows {
             let mut key = Vec::with_capacity(parts);
             for part in 0..parts {
-                key.push(match self.read_key_part(table, part, row, &mut scratch)? {
-                    // No key is a real.
-                    RowPart::Null | RowPart::Real(_) => KeyPart::Null,
-                    RowPart::Int(int) => KeyPart::Int(int),
-                    RowPart::Text(span) => KeyPart::Text(scratch[span.start..span.end].into()),
+                key.push(match self.read_key_part(table, part, row, &mut buffers)? {
+                    Datum::Int(int) => KeyPart::Int(int),
+                    Datum::Text(text) => KeyPart::Text(text.into()),
+                    // No key is anything else.
+                    _ => KeyPart::Null,
                 });
             }
             keys.push((key.into_boxed_slice(), row as u32));
@@ -107,19 +108,16 @@ impl TableRows {
         Ok(keys)
     }
 
-    fn read_key_part(
+    fn read_key_part<'t>(
         &self,
         table: usize,
         part: usize,
         row: i64,
-        scratch: &mut String,
-    ) -> Result<RowPart, SourceError> {
-        scratch.clear();
+        buffers: &'t mut ValueBuffers,
+    ) -> Result<Datum<'t>, SourceError> {
         let number = self.tables[table].table.key[part];
-        let column = &self.tables[table].table.columns[number];
-        let made = self.make_value(table, number, row, scratch);
-        let converted = made.and_then(|operand| convert_operand(column, operand, scratch));
-        converted.map_err(|error| self.blame_row(table, number, row, &error))
+        let value = self.write_value(table, number, row, buffers);
+        value.map_err(|error| self.blame_row(table, number, row, &error))
     }
 
     fn check_neighbours(

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::builder::MOST_COMPARED;
 use super::range::{ValueRange, find_range};
 use super::spread::{ValueSpread, find_spread};
-use super::{TableRows, ValueSource, WrittenGenerator, group_digits};
+use super::{TableRows, ValueBuffers, ValueSource, WrittenGenerator, group_digits};
 use crate::expression::{Expression, ExpressionNode};
 use crate::{Datum, Mistake, Mistakes};
 
@@ -118,11 +118,10 @@ impl TableRows {
 
     /// The values of some columns in a row; nothing if one is null.
     fn write_values(&self, table: usize, columns: &[usize], row: i64) -> Option<String> {
-        let (mut text, mut scratch) = (String::new(), String::new());
+        let (mut text, mut buffers) = (String::new(), ValueBuffers::default());
         for (number, column) in columns.iter().enumerate() {
-            scratch.clear();
             let comma = if number == 0 { "" } else { ", " };
-            match self.write_value(table, *column, row, &mut scratch) {
+            match self.write_value(table, *column, row, &mut buffers) {
                 Ok(Datum::Null) | Err(_) => return None,
                 Ok(Datum::Text(value)) => write!(text, "{comma}'{value}'").ok()?,
                 Ok(value) => write!(text, "{comma}{value}").ok()?,

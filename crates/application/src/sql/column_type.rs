@@ -35,6 +35,8 @@ pub(super) fn read_type(cursor: &mut TokenCursor<'_, '_>) -> ReadType {
         "TEXT" | "CLOB" | "MEDIUMTEXT" | "LONGTEXT" | "TINYTEXT" => Type::MediumText,
         "VARCHAR" | "NVARCHAR" | "VARCHAR2" => read_text(cursor)?,
         "CHARACTER" | "CHAR" if cursor.take_word("VARYING") => read_text(cursor)?,
+        "BYTEA" | "BLOB" | "MEDIUMBLOB" | "LONGBLOB" => read_blob(cursor)?,
+        "VARBINARY" | "BINARY" => read_bytes(cursor)?,
         "DATE" => Type::Date,
         "TIMESTAMP" | "DATETIME" => read_time(cursor)?,
         _ => return Err(suggest_type(&word, cursor)),
@@ -62,16 +64,15 @@ fn suggest_type(word: &str, cursor: &mut TokenCursor<'_, '_>) -> String {
     let substitute = match word {
         "" | "," => {
             return "a column needs a type: write INTEGER, VARCHAR(255), TEXT, NUMERIC(10, 2), \
-                            DOUBLE PRECISION, BOOLEAN, DATE or TIMESTAMP"
+                            DOUBLE PRECISION, BOOLEAN, DATE, TIMESTAMP or BLOB"
                 .into();
         }
         "CHAR" | "CHARACTER" | "NCHAR" | "BPCHAR" => {
             format!("write VARCHAR({most}); no spaces are added")
         }
         "ENUM" | "SET" => "write VARCHAR(255), with CHECK if you like".into(),
-        "BLOB" | "BYTEA" | "BINARY" | "VARBINARY" | "MEDIUMBLOB" | "LONGBLOB" | "BIT" => {
-            "write TEXT, with the bytes as hexadecimal digits".into()
-        }
+        "TINYBLOB" => "write VARBINARY(255)".into(),
+        "BIT" => "write BOOLEAN for one, VARBINARY(8) for more".into(),
         "UUID" => "write VARCHAR(36)".into(),
         "JSON" | "JSONB" | "XML" => "write TEXT".into(),
         "TIMESTAMPTZ" => "write TIMESTAMP; bakeoff keeps UTC".into(),
@@ -84,11 +85,9 @@ fn suggest_type(word: &str, cursor: &mut TokenCursor<'_, '_>) -> String {
         }
         "CITEXT" | "NAME" | "STRING" => "write VARCHAR(255); texts compare by their bytes".into(),
         "INET" | "CIDR" | "MACADDR" => "write VARCHAR(43)".into(),
-        _ => {
-            "write INTEGER, VARCHAR(255), TEXT, NUMERIC(10, 2), DOUBLE PRECISION, BOOLEAN, DATE or \
-              TIMESTAMP"
-                .into()
-        }
+        _ => "write INTEGER, VARCHAR(255), TEXT, NUMERIC(10, 2), DOUBLE PRECISION, BOOLEAN, DATE, \
+             TIMESTAMP or BLOB"
+            .into(),
     };
     format!("bakeoff has no type {word}: {substitute}")
 }
@@ -149,6 +148,24 @@ fn read_text(cursor: &mut TokenCursor<'_, '_>) -> Result<Type, String> {
         Some([most]) if *most <= 16_000 => Ok(Type::Text { most: *most }),
         Some([most]) => Err(format!("VARCHAR({most}) is too long: write TEXT above 16,000")),
         Some(_) => Err("a text has one length: write VARCHAR(255)".into()),
+    }
+}
+
+fn read_blob(cursor: &mut TokenCursor<'_, '_>) -> Result<Type, String> {
+    match read_lengths(cursor)? {
+        None => Ok(Type::MEDIUM_BLOB),
+        Some(_) => Err("a BLOB has no length here: write VARBINARY(255), or BLOB alone".into()),
+    }
+}
+
+/// A length is the most; no zeros are added.
+fn read_bytes(cursor: &mut TokenCursor<'_, '_>) -> Result<Type, String> {
+    let limit = Type::MOST_INLINE_BYTES;
+    match read_lengths(cursor)?.as_deref() {
+        Some([most]) if (1..=limit).contains(most) => Ok(Type::Bytes { most: *most }),
+        Some([0]) => Err("bytes have a length above 0: write VARBINARY(255)".into()),
+        Some([most]) => Err(format!("VARBINARY({most}) is too long: write BLOB above {limit}")),
+        _ => Err("bytes have one length: write VARBINARY(255), or BLOB".into()),
     }
 }
 

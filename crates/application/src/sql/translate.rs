@@ -219,10 +219,13 @@ impl Translator<'_, '_> {
         }
     }
 
-    /// Only PostgreSQL knows `E'…'` and `$$…$$`. MySQL's client takes a backslash for an escape,
+    /// `X'…'` holds bits on PostgreSQL, and bytes elsewhere. Only PostgreSQL knows `E'…'` and `$$…$$`. MySQL's client takes a backslash for an escape,
     /// whatever the session says.
     fn write_literal(&self, token: &str) -> String {
         let special = token.starts_with(['e', 'E', '$']);
+        if self.dialect == Dialect::Postgres && token.starts_with(['x', 'X']) {
+            return format!("'\\x{}'::bytea", &token[2..].trim_end_matches('\''));
+        }
         let Some(text) = decode_text(token) else { return token.into() };
         match self.dialect {
             Dialect::MySql if text.contains('\\') => {

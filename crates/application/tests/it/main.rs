@@ -4,6 +4,7 @@
 mod answers;
 mod audit;
 mod built_in;
+mod bytes;
 mod draws;
 mod fuzz;
 mod mistakes;

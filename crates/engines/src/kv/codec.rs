@@ -38,17 +38,21 @@ pub fn push_key(column: &Column, value: Value<'_>, key: &mut Vec<u8>) -> Result<
             key.extend_from_slice(&sorting_bits(real.get()));
             key.push(DOUBLE);
         }
-        Value::Text(text) => {
-            let mut parts = text.as_bytes().split(|byte| *byte == 0);
-            key.extend_from_slice(parts.next().unwrap_or_default());
-            for part in parts {
-                key.extend_from_slice(&[0, 1]);
-                key.extend_from_slice(part);
-            }
-            key.extend_from_slice(&[0, 0]);
-        }
+        Value::Text(text) => push_escaped(text.as_bytes(), key),
+        Value::Bytes(bytes) => push_escaped(bytes, key),
     }
     Ok(())
+}
+
+/// With an end that sorts before every byte.
+fn push_escaped(bytes: &[u8], key: &mut Vec<u8>) {
+    let mut parts = bytes.split(|byte| *byte == 0);
+    key.extend_from_slice(parts.next().unwrap_or_default());
+    for part in parts {
+        key.extend_from_slice(&[0, 1]);
+        key.extend_from_slice(part);
+    }
+    key.extend_from_slice(&[0, 0]);
 }
 
 /// What follows of a number that may have a fraction.
@@ -72,7 +76,8 @@ fn check_kind(column: &Column, value: Value<'_>) -> Result<()> {
         Value::Null => column.nullable,
         Value::Int(_) => kind.is_integer() || kind.is_fractional(),
         Value::Real(_) => kind.is_fractional(),
-        Value::Text(_) => !kind.is_integer() && !kind.is_fractional(),
+        Value::Text(_) => !kind.is_integer() && !kind.is_fractional() && !kind.is_bytes(),
+        Value::Bytes(_) => kind.is_bytes(),
     };
     if fits {
         return Ok(());
@@ -114,10 +119,8 @@ pub fn encode_row<'v>(
                 row.push(DOUBLE);
                 row.extend_from_slice(&real.get().to_le_bytes());
             }
-            Value::Text(text) => {
-                push_varint(text.len() as u64, row);
-                row.extend_from_slice(text.as_bytes());
-            }
+            Value::Text(text) => push_sized(text.as_bytes(), row),
+            Value::Bytes(bytes) => push_sized(bytes, row),
         }
         bit += usize::from(column.nullable);
     }
@@ -140,7 +143,11 @@ pub fn key_length(columns: &[Column], numbers: &[usize], key: &[u8]) -> Result<u
                 Some(&INTEGER) => 8 + 1 + 8,
                 _ => 8 + 1,
             },
-            Type::Text { .. } | Type::MediumText | Type::Date | Type::Timestamp => {
+            Type::Text { .. }
+            | Type::MediumText
+            | Type::Bytes { .. }
+            | Type::Date
+            | Type::Timestamp => {
                 let rest = key.get(at..).unwrap_or_default();
                 let end = rest.windows(2).position(|pair| pair == [0, 0]);
                 2 + end.ok_or_else(|| damaged_error("a text in a key has no end"))?
@@ -170,6 +177,11 @@ fn take_flag(bytes: &[u8], at: &mut usize) -> Result<bool> {
     }
 }
 
+fn push_sized(bytes: &[u8], row: &mut Vec<u8>) {
+    push_varint(bytes.len() as u64, row);
+    row.extend_from_slice(bytes);
+}
+
 fn push_varint(mut value: u64, bytes: &mut Vec<u8>) {
     while value >= 0x80 {
         bytes.push(value as u8 | 0x80);
@@ -196,8 +208,8 @@ enum DecodedCell {
     Null,
     Int(i64),
     Real(RealValue),
-    Row { start: usize, end: usize },
-    Key { start: usize, end: usize },
+    Row { start: usize, end: usize, is_bytes: bool },
+    Key { start: usize, end: usize, is_bytes: bool },
 }
 
 fn decode_integer(key: &[u8], at: &mut usize) -> Result<DecodedCell> {
@@ -243,15 +255,17 @@ impl DecodedCells {
                         false => decode_integer(key, &mut at)?,
                     }
                 }
-                Type::Text { .. } | Type::MediumText | Type::Date | Type::Timestamp => {
-                    self.unescape_text(key, &mut at)?
-                }
+                Type::Text { .. }
+                | Type::MediumText
+                | Type::Bytes { .. }
+                | Type::Date
+                | Type::Timestamp => self.unescape_text(key, &mut at, column.kind.is_bytes())?,
             };
         }
         Ok(at)
     }
 
-    fn unescape_text(&mut self, key: &[u8], at: &mut usize) -> Result<DecodedCell> {
+    fn unescape_text(&mut self, key: &[u8], at: &mut usize, is_bytes: bool) -> Result<DecodedCell> {
         let start = self.text.len();
         loop {
             let rest = key.get(*at..).unwrap_or_default();
@@ -260,7 +274,9 @@ impl DecodedCells {
             self.text.extend_from_slice(&rest[..zero]);
             *at += zero + 2;
             match rest.get(zero + 1) {
-                Some(0) => return Ok(DecodedCell::Key { start, end: self.text.len() }),
+                Some(0) => {
+                    return Ok(DecodedCell::Key { start, end: self.text.len(), is_bytes });
+                }
                 Some(1) => self.text.push(0),
                 _ => return Err(damaged_error("a text in a key has no end")),
             }
@@ -303,20 +319,23 @@ impl DecodedCells {
                 at = end
                     .filter(|end| *end <= row.len())
                     .ok_or_else(|| damaged_error("a row is cut short"))?;
-                DecodedCell::Row { start, end: at }
+                DecodedCell::Row { start, end: at, is_bytes: column.kind.is_bytes() }
             };
         }
         Ok(at)
     }
 
     pub fn get<'a>(&'a self, column: usize, row: &'a [u8]) -> Result<Value<'a>> {
-        let bytes = match self.slots[column] {
+        let (bytes, is_bytes) = match self.slots[column] {
             DecodedCell::Null => return Ok(Value::Null),
             DecodedCell::Int(int) => return Ok(Value::Int(int)),
             DecodedCell::Real(real) => return Ok(Value::Real(real)),
-            DecodedCell::Row { start, end } => &row[start..end],
-            DecodedCell::Key { start, end } => &self.text[start..end],
+            DecodedCell::Row { start, end, is_bytes } => (&row[start..end], is_bytes),
+            DecodedCell::Key { start, end, is_bytes } => (&self.text[start..end], is_bytes),
         };
+        if is_bytes {
+            return Ok(Value::Bytes(bytes));
+        }
         let text = std::str::from_utf8(bytes).map_err(|_| damaged_error("a text is not UTF-8"))?;
         Ok(Value::Text(text))
     }

@@ -19,6 +19,7 @@ enum Owned {
     Int(i64),
     Real(f64),
     Text(String),
+    Bytes(Vec<u8>),
 }
 
 impl Owned {
@@ -28,6 +29,7 @@ impl Owned {
             Self::Int(int) => Value::Int(*int),
             Self::Real(real) => Value::from(*real),
             Self::Text(text) => Value::Text(text),
+            Self::Bytes(bytes) => Value::Bytes(bytes),
         }
     }
 }
@@ -76,6 +78,9 @@ fn cell(column: &Column) -> BoxedStrategy<Owned> {
         Type::Decimal { .. } => decimal(),
         Type::Date | Type::Timestamp => time(column.kind).prop_map(Owned::Text).boxed(),
         Type::Text { .. } | Type::MediumText => text().prop_map(Owned::Text).boxed(),
+        Type::Bytes { .. } => prop::collection::vec(prop_oneof![Just(0), any::<u8>()], 0..9)
+            .prop_map(Owned::Bytes)
+            .boxed(),
     };
     if column.nullable { prop_oneof![Just(Owned::Null), filled].boxed() } else { filled }
 }
@@ -85,6 +90,7 @@ fn table(rows: usize) -> impl Strategy<Value = (Vec<Column>, Vec<Vec<Owned>>)> {
     let kinds = vec![
         Type::Int,
         Type::STRING,
+        Type::Bytes { most: 9 },
         Type::Real,
         Type::Decimal { digits: 20, scale: 1 },
         Type::Bool,

@@ -170,22 +170,24 @@ fn write_row(out: &mut Vec<u8>, row: &[Value<'_>]) -> Result<()> {
             Value::Null => out.extend_from_slice(b"\\N"),
             Value::Int(int) => write!(out, "{int}")?,
             Value::Real(real) => write!(out, "{}", decimal::format_real(real.get()))?,
-            Value::Text(text) => {
-                let mut rest = text.as_bytes();
-                while let Some(at) = rest.iter().position(|byte| b"\\\t\n\0".contains(byte)) {
-                    out.extend_from_slice(&rest[..at]);
-                    out.extend_from_slice(match rest[at] {
-                        b'\t' => b"\\t",
-                        b'\n' => b"\\n",
-                        0 => b"\\0",
-                        _ => b"\\\\",
-                    });
-                    rest = &rest[at + 1..];
-                }
-                out.extend_from_slice(rest);
-            }
+            Value::Text(text) => push_escaped(text.as_bytes(), out),
+            Value::Bytes(bytes) => push_escaped(bytes, out),
         }
     }
     out.push(b'\n');
     Ok(())
+}
+
+fn push_escaped(mut rest: &[u8], out: &mut Vec<u8>) {
+    while let Some(at) = rest.iter().position(|byte| b"\\\t\n\0".contains(byte)) {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(match rest[at] {
+            b'\t' => b"\\t",
+            b'\n' => b"\\n",
+            0 => b"\\0",
+            _ => b"\\\\",
+        });
+        rest = &rest[at + 1..];
+    }
+    out.extend_from_slice(rest);
 }

@@ -9,7 +9,7 @@ use mysql::{Conn, Error as Failure, Params, QueryResult};
 
 use super::storage::StorageEngine;
 use super::text_parts::TextParts;
-use super::wire::fields::{FieldType, is_readable, push_text_cell, read_text, widen_float};
+use super::wire::fields::{FieldType, is_readable, push_text_cell, read_string, widen_float};
 use super::wire::{Changed, MariaDbWire};
 use super::{MariaDbDatabase, SQL, error};
 use crate::calendar::TimeText;
@@ -255,6 +255,7 @@ fn to_server(value: Value<'_>) -> mysql::Value {
         Value::Int(int) => mysql::Value::Int(int),
         Value::Real(real) => mysql::Value::Double(real.get()),
         Value::Text(text) => mysql::Value::Bytes(text.as_bytes().into()),
+        Value::Bytes(bytes) => mysql::Value::Bytes(bytes.into()),
     }
 }
 
@@ -273,8 +274,7 @@ fn push_cell(
         Some(Float(real)) => rows.push(widen_float(*real)),
         Some(Double(real)) => rows.push(Value::from(*real)),
         Some(Bytes(bytes)) => {
-            let text = std::str::from_utf8(bytes).map_err(|_| unreadable())?;
-            rows.push(read_text(text, kind as u8).ok_or_else(unreadable)?);
+            rows.push(read_string(bytes, kind as u8).ok_or_else(unreadable)?);
         }
         Some(&Date(year, month, day, hour, minute, second, micros)) => {
             let time =

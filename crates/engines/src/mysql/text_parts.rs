@@ -64,6 +64,7 @@ fn put_literal(value: Value<'_>, out: &mut Vec<u8>) -> std::result::Result<(), F
         }
         Value::Real(real) => return Err(Failure::FromValueError(Cell::Double(real.get()))),
         Value::Text(text) => put_quoted(text, out),
+        Value::Bytes(bytes) => put_hexadecimal(bytes, out),
     }
     Ok(())
 }
@@ -77,6 +78,16 @@ fn put_quoted(text: &str, out: &mut Vec<u8>) {
             0 => out.extend_from_slice(b"\\0"),
             _ => out.push(byte),
         }
+    }
+    out.push(b'\'');
+}
+
+/// In quotes they would have to be UTF-8.
+fn put_hexadecimal(bytes: &[u8], out: &mut Vec<u8>) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    out.extend_from_slice(b"X'");
+    for byte in bytes {
+        out.extend_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
     }
     out.push(b'\'');
 }
@@ -101,6 +112,11 @@ mod tests {
         assert_eq!(write("?", &[(-1e300).into()]), " -1e300");
         assert_eq!(write("?", &[i64::MIN.into()]), " -9223372036854775808");
         assert_eq!(write("?;", &["it's \\ \0 é \"".into()]), "'it\\'s \\\\ \\0 é \"';");
+        let bytes = [0, 0x27, 0xff];
+        assert_eq!(
+            write("f(?, ?)", &[bytes[..].into(), b"".as_slice().into()]),
+            "f(X'0027ff', X'')"
+        );
         for quoted in ["'?'", "'it''s ?'", "'\\'?'", "\"?\"", "`?`", "'`' '?'", "`'` '?'"] {
             assert_eq!(write(&format!("{quoted} ?"), &[7.into()]), format!("{quoted} 7"));
         }

@@ -31,7 +31,7 @@ pub(super) fn is_readable(kind: &Type) -> bool {
             | Type::NUMERIC
     );
     let is_time = matches!(*kind, Type::DATE | Type::TIMESTAMP | Type::TIMESTAMPTZ);
-    is_number || is_time || is_text(kind) || matches!(*kind, Type::BOOL | Type::JSON)
+    is_number || is_time || is_text(kind) || matches!(*kind, Type::BOOL | Type::JSON | Type::BYTEA)
 }
 
 fn travels_as_text(value: Value<'_>, kind: &Type) -> bool {
@@ -46,6 +46,21 @@ fn travels_as_text(value: Value<'_>, kind: &Type) -> bool {
         },
         Value::Real(_) => !matches!(*kind, Type::FLOAT4 | Type::FLOAT8),
         Value::Text(_) => !is_text(kind),
+        Value::Bytes(_) => false,
+    }
+}
+
+/// The server would make bytes of a text; SQLite would keep it as a text, which equals no bytes.
+fn check_bytes(value: Value<'_>, kind: &Type) -> Result<(), ConversionFailure> {
+    let wants_bytes = *kind == Type::BYTEA;
+    match value {
+        Value::Null => Ok(()),
+        Value::Bytes(_) if !wants_bytes => Err(format!("bytes where a {kind} is wanted").into()),
+        Value::Text(_) if wants_bytes => Err("a text where bytes are wanted".into()),
+        Value::Int(_) | Value::Real(_) if wants_bytes => {
+            Err("a number where bytes are wanted".into())
+        }
+        _ => Ok(()),
     }
 }
 
@@ -58,6 +73,7 @@ fn put_float(real: f64, kind: &Type, out: &mut BytesMut) {
 
 impl ToSql for Value<'_> {
     fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, ConversionFailure> {
+        check_bytes(*self, kind)?;
         let as_text = travels_as_text(*self, kind);
         match *self {
             Value::Null => return Ok(IsNull::Yes),
@@ -74,6 +90,7 @@ impl ToSql for Value<'_> {
             }
             Value::Real(real) => put_float(real.get(), kind, out),
             Value::Text(text) => out.extend_from_slice(text.as_bytes()),
+            Value::Bytes(bytes) => out.extend_from_slice(bytes),
         }
         Ok(IsNull::No)
     }
@@ -149,6 +166,7 @@ impl<'a> FromSql<'a> for AnsweredCell<'a> {
             Type::FLOAT4 => Value::from(f32::from_sql(kind, raw)?.to_string().parse::<f64>()?),
             Type::NUMERIC => read_numeric(raw).ok_or("a numeric that can't be read")?,
             Type::DATE | Type::TIMESTAMP | Type::TIMESTAMPTZ => return read_time(kind, raw),
+            Type::BYTEA => Value::Bytes(raw),
             _ if is_readable(kind) => Value::Text(std::str::from_utf8(raw)?),
             _ => return Err(format!("a {kind} can't be read: cast it to text").into()),
         };
@@ -220,22 +238,23 @@ mod tests {
                 "SELECT 1::int2, 2::int4, 3::int8, 4::oid, 0.1::float4, 0.1::float8, 2.00::numeric, \
                  12345678901234567890.5::numeric, 'n'::name, 'b'::char(2), '{}'::json, 'u', \
                  true, DATE '0001-01-01', TIMESTAMP '9999-12-31 23:59:59.999999', \
-                 TIMESTAMPTZ '2024-02-29 00:00:00+01', NULL::date",
+                 TIMESTAMPTZ '2024-02-29 00:00:00+01', NULL::date, '\\x00ff'::bytea",
                 0,
             ),
             (
                 "SELECT $1::int2, $2::int4, $3::int8, $4::float4, $5::float8, $6::numeric, \
                  $7::bool, $8::date, $9::timestamp, $10::text, $11::varchar, $12::numeric, \
-                 $13::float8, $14::interval::text",
-                14,
+                 $13::float8, $14::interval::text, $15::bytea",
+                15,
             ),
             ("SELECT $1::int2", 1),
             ("SELECT DATE 'infinity'", 0),
+            ("SELECT $1::bytea, $2::text", 2),
         ];
         let (database, _folder) = open(&texts).expect("a database");
         let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
         session.run(0, &[], &mut rows).expect("a row");
-        let read: [Value<'_>; 17] = [
+        let read: [Value<'_>; 18] = [
             1.into(),
             2.into(),
             3.into(),
@@ -253,9 +272,10 @@ mod tests {
             "9999-12-31 23:59:59.999999".into(),
             "2024-02-28 23:00:00.000000".into(),
             Value::Null,
+            Value::Bytes(&[0, 255]),
         ];
         assert_eq!(rows.row(0).collect::<Vec<_>>(), read);
-        let sent: [Value<'_>; 14] = [
+        let sent: [Value<'_>; 15] = [
             (-1).into(),
             (-2).into(),
             i64::MIN.into(),
@@ -270,6 +290,7 @@ mod tests {
             i64::MAX.into(),
             7.into(),
             "1 day".into(),
+            Value::Bytes(&[255, 0, b'\\']),
         ];
         session.run(1, &sent, &mut rows).expect("a row");
         assert_eq!(rows.row(0).collect::<Vec<_>>(), sent);
@@ -277,6 +298,14 @@ mod tests {
         assert!(refused.to_string().contains("out of range for type smallint"), "{refused}");
         let refused = session.run(3, &[], &mut rows).expect_err("no day");
         assert!(refused.to_string().contains("a date outside of the years 1 to 9999"), "{refused}");
+        for (sent, said) in [
+            (["a".into(), "a".into()], "a text where bytes are wanted"),
+            ([1.into(), "a".into()], "a number where bytes are wanted"),
+            ([Value::Null, Value::Bytes(b"a")], "bytes where a text is wanted"),
+        ] {
+            let refused = session.run(4, &sent, &mut rows).expect_err("another type").to_string();
+            assert!(refused.contains(said), "{refused}");
+        }
     }
 
     #[test]

@@ -43,6 +43,7 @@ impl<'a> PostgresLoader<'a> {
             .map(|column| match column.kind {
                 schema::Type::Int => Type::INT8,
                 schema::Type::Text { .. } | schema::Type::MediumText => Type::TEXT,
+                schema::Type::Bytes { .. } => Type::BYTEA,
                 schema::Type::Real => Type::FLOAT8,
                 schema::Type::Decimal { .. } => Type::NUMERIC,
                 schema::Type::Bool => Type::BOOL,

@@ -9,6 +9,7 @@ use crate::{Access, Error, Result, Rows, Schema, Session, Statement, Value};
 /// The declared statements: their texts, what a session plans for each, and what their parameters
 /// have to fit.
 pub(crate) struct SqlStatements<P> {
+    dialect: Dialect,
     pub texts: Vec<String>,
     plans: Vec<P>,
     stored: Vec<ColumnAssignments>,
@@ -24,6 +25,7 @@ impl<P> SqlStatements<P> {
     ) -> Result<Self> {
         let actions = || statements.iter().map(|statement| &statement.action);
         Ok(Self {
+            dialect,
             texts: actions()
                 .map(|action| dialect.statement_text(schema, action))
                 .collect::<Result<_>>()?,
@@ -90,7 +92,10 @@ impl<P> SqlStatements<P> {
     }
 
     pub fn check_parameters(&self, number: usize, parameters: &[Value<'_>]) -> Result<()> {
-        self.stored[number].fits(parameters)
+        match self.dialect {
+            Dialect::MySql => self.stored[number].fits_text_as_bytes(parameters),
+            Dialect::Sqlite | Dialect::Postgres => self.stored[number].fits(parameters),
+        }
     }
 }
 

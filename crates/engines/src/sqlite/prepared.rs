@@ -137,6 +137,7 @@ fn bind(statement: &mut rusqlite::Statement<'_>, parameters: &[Value<'_>]) -> Re
             Value::Int(int) => statement.raw_bind_parameter(number, int)?,
             Value::Real(real) => statement.raw_bind_parameter(number, real.get())?,
             Value::Text(text) => statement.raw_bind_parameter(number, text)?,
+            Value::Bytes(bytes) => statement.raw_bind_parameter(number, bytes)?,
         }
     }
     Ok(())
@@ -150,8 +151,6 @@ fn value(cell: ValueRef<'_>) -> Result<Value<'_>> {
             Ok(Value::Text(std::str::from_utf8(text).map_err(Error::from_engine)?))
         }
         ValueRef::Real(real) => Ok(Value::from(real)),
-        ValueRef::Blob(_) => Err(Error::from_engine(
-            "SQLite answered with a blob, which is neither a number nor text: cast it to text",
-        )),
+        ValueRef::Blob(bytes) => Ok(Value::Bytes(bytes)),
     }
 }

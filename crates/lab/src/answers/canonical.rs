@@ -115,6 +115,11 @@ fn format_value(value: Value<'_>) -> String {
             .map_or_else(|| number.to_string(), |number| format!("new key {number}")),
         Value::Real(real) => format_real(real.get()),
         Value::Text(text) => format!("{text:?}"),
+        // Some engines don't tell bytes from text.
+        Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => format!("{text:?}"),
+            Err(_) => format_hexadecimal(bytes),
+        },
     }
 }
 
@@ -126,8 +131,13 @@ fn format_real(real: f64) -> String {
     match rounded {
         Value::Int(whole) => whole.to_string(),
         Value::Real(real) => format!("{:?}", real.get()),
-        Value::Null | Value::Text(_) => real.to_string(),
+        Value::Null | Value::Text(_) | Value::Bytes(_) => real.to_string(),
     }
+}
+
+fn format_hexadecimal(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("X'{digits}'")
 }
 
 fn shorten_text(text: String) -> String {
@@ -191,6 +201,20 @@ mod tests {
             assert_eq!(format_value(Value::Real(real.into())), text, "{real}");
         }
         assert_eq!(format_value(Value::Int(3)), "3");
+    }
+
+    #[test]
+    fn text_and_the_same_bytes_are_the_same_answer() {
+        let told = |cells: [Value<'_>; 2]| {
+            let mut rows = Rows::new();
+            rows.reset(1);
+            cells.into_iter().for_each(|cell| rows.push(cell));
+            sort_rows(&mut rows);
+            format_answer(&sql("SELECT 1"), 2, &rows)
+        };
+        let bytes = told([Value::Bytes(b"b"), Value::Bytes(&[1, 255])]);
+        assert_eq!(bytes, told([Value::Bytes(&[1, 255]), Value::Text("b")]));
+        assert!(bytes.contains("(X'01ff') (\"b\")"), "{bytes}");
     }
 
     #[test]

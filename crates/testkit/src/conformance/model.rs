@@ -9,13 +9,14 @@ use bakeoff_engines::statement::{
 };
 use bakeoff_engines::{RealValue, Rows, Schema, Value};
 
-/// A value that owns its text. The order is that of [`Value`].
+/// A value that owns its text or bytes. The order is that of [`Value`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell {
     Null,
     Int(i64),
     Real(RealValue),
     Text(String),
+    Bytes(Vec<u8>),
 }
 
 impl Cell {
@@ -25,6 +26,7 @@ impl Cell {
             Self::Int(int) => Value::Int(*int),
             Self::Real(real) => Value::Real(*real),
             Self::Text(text) => Value::Text(text),
+            Self::Bytes(bytes) => Value::Bytes(bytes),
         }
     }
 
@@ -55,6 +57,7 @@ impl From<Value<'_>> for Cell {
             Value::Int(int) => Self::Int(int),
             Value::Real(real) => Self::Real(real),
             Value::Text(text) => Self::Text(text.into()),
+            Value::Bytes(bytes) => Self::Bytes(bytes.into()),
         }
     }
 }

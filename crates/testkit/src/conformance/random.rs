@@ -42,7 +42,10 @@ fn table(number: usize, mut genes: Genes<'_>) -> Table {
             4 => ("fraction", *genes.pick(&[Type::Real, Type::Decimal { digits: 10, scale: 2 }])),
             5 => ("flag", Type::Bool),
             6 => ("time", *genes.pick(&[Type::Date, Type::Timestamp])),
-            _ => ("long", *genes.pick(&[Type::MediumText, Type::Text { most: LONG }])),
+            _ => (
+                "long",
+                *genes.pick(&[Type::MediumText, Type::Text { most: LONG }, Type::MEDIUM_BLOB]),
+            ),
         };
         // A name that needs quoting is still a name.
         let name = format!("{name} \"{column}\" select");
@@ -282,6 +285,8 @@ fn cell(table: &Table, column: usize, genes: &mut Genes<'_>) -> Cell {
         Type::Decimal { .. } => {
             Value::from(*genes.pick(&[0.0, 2.0, 0.1, -1.5, 99_999_999.99])).into()
         }
+        // Not UTF-8: MariaDB's answers don't tell that from text.
+        Type::Bytes { .. } => Cell::Bytes([&[0xff], text(genes).as_bytes()].concat()),
         Type::Bool => Cell::Int(genes.below(2) as i64),
         Type::Date => Cell::Text((*genes.pick(&DAYS)).into()),
         Type::Timestamp => Cell::Text(format!("{} {}", genes.pick(&DAYS), genes.pick(&TIMES))),

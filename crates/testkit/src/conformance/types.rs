@@ -6,7 +6,7 @@ use bakeoff_engines::{Action, Database, Engine, Error, Rows, Schema, Session, Va
 
 use crate::conformance::{folder, statements, terms};
 
-const WIDTH: usize = 8;
+const WIDTH: usize = 9;
 type TypedRow = [Value<'static>; WIDTH];
 
 const INSERT: usize = 0;
@@ -35,6 +35,7 @@ fn schema() -> Schema {
         .nullable("day", Type::Date)
         .nullable("moment", Type::Timestamp)
         .nullable("title", Type::STRING)
+        .nullable("image", Type::Bytes { most: 256 })
         .index(&["flag"])
         .index(&["day"])
         .index(&["moment"]);
@@ -68,11 +69,23 @@ fn actions() -> Vec<Action> {
     ]
 }
 
-/// Rows by their keys: whole numbers, doubles, prices, truth, days, times and texts at their edges.
+/// Every byte; not UTF-8, as MariaDB's answers don't tell that from text.
+static EVERY_BYTE: [u8; 256] = {
+    let (mut bytes, mut at) = ([0; 256], 0);
+    while at < 256 {
+        bytes[at] = at as u8;
+        at += 1;
+    }
+    bytes
+};
+
+/// Rows by their keys: whole numbers, doubles, prices, truth, days, times, texts and bytes at their
+/// edges.
 fn rows() -> Vec<TypedRow> {
     let row = |id: i64, whole: i64, real: f64, price: f64, flag: i64, time: [&'static str; 3]| {
         let [day, moment, title] = time.map(Value::Text);
-        [id.into(), whole.into(), real.into(), price.into(), flag.into(), day, moment, title]
+        let image = EVERY_BYTE[if id % 2 == 0 { 0 } else { 255 }..].into();
+        [id.into(), whole.into(), real.into(), price.into(), flag.into(), day, moment, title, image]
     };
     let first = ["0001-01-01", "0001-01-01 00:00:00.000000", ""];
     let last = ["9999-12-31", "9999-12-31 23:59:59.999999", "日本 ' \" \\ \t\n"];
@@ -226,7 +239,8 @@ fn refuses_misfits(session: &mut dyn Session) {
         (4, vec![2.into(), "t".into()]),
         (5, vec!["2023-02-29".into(), "2023-1-1".into(), "0000-00-00".into(), 1.into()]),
         (6, vec!["2023-01-01 00:00:00".into(), "2023-01-01".into(), 1.into()]),
-        (7, vec![1.into(), 0.5.into()]),
+        (7, vec![1.into(), 0.5.into(), b"\xff".as_slice().into()]),
+        (8, vec!["text".into(), 1.into(), 0.5.into(), [255; 257].as_slice().into()]),
     ] {
         for misfit in misfits {
             let mut row = [Value::Null; WIDTH];

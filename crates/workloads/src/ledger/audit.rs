@@ -309,6 +309,7 @@ enum Owned {
     Int(i64),
     Real(RealValue),
     Text(String),
+    Bytes(Vec<u8>),
 }
 
 fn own_row(rows: &Rows, row: usize) -> Vec<Owned> {
@@ -326,6 +327,7 @@ impl Owned {
             Value::Int(int) => Self::Int(int),
             Value::Real(real) => Self::Real(real),
             Value::Text(text) => Self::Text(text.to_owned()),
+            Value::Bytes(bytes) => Self::Bytes(bytes.to_owned()),
         }
     }
 }

@@ -19,6 +19,7 @@ fn size(prepared: &dyn PreparedWorkload, database: &dyn Database) -> (f64, f64) 
                     Value::Null => 0,
                     Value::Int(_) | Value::Real(_) => 8,
                     Value::Text(text) => text.len(),
+                    Value::Bytes(bytes) => bytes.len(),
                 })
                 .sum::<usize>();
         }

@@ -72,7 +72,7 @@ impl Session for Recorder<'_> {
             match parameter {
                 Value::Int(integer) => integers.push(*integer),
                 Value::Text(text) => texts.push((*text).to_owned()),
-                Value::Null | Value::Real(_) => {}
+                Value::Null | Value::Real(_) | Value::Bytes(_) => {}
             }
         }
         let first = if rows.is_empty() { String::new() } else { format!("{:?}", rows.get(0, 0)) };

@@ -205,5 +205,6 @@ fn size(value: &Value<'_>) -> u64 {
         Value::Null => 0,
         Value::Int(_) | Value::Real(_) => 8,
         Value::Text(text) => text.len() as u64,
+        Value::Bytes(bytes) => bytes.len() as u64,
     }
 }

@@ -130,6 +130,14 @@ fn each_dialect_has_its_own_words() {
         ],
     );
     check_texts(
+        "SELECT X'00fF' FROM shops WHERE mail::bytea = x'' OR CAST(mail AS BLOB) = :b",
+        [
+            "SELECT X'00fF' FROM \"shops\" WHERE CAST(\"mail\" AS BLOB) = x'' OR CAST(\"mail\" AS BLOB) = ?",
+            "SELECT X'00fF' FROM `shops` WHERE CAST(`mail` AS BINARY) = x'' OR CAST(`mail` AS BINARY) = ?",
+            "SELECT '\\x00fF'::bytea FROM \"shops\" WHERE \"mail\"::bytea = '\\x'::bytea OR CAST(\"mail\" AS BYTEA) = $1",
+        ],
+    );
+    check_texts(
         "SELECT sum(s.id)::numeric(5, 1)::text, CAST(id AS bigint) FROM shops s",
         [
             "SELECT CAST(CAST(sum(s.\"id\") AS NUMERIC) AS TEXT), CAST(\"id\" AS INTEGER) FROM \"shops\" s",

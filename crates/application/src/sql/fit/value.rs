@@ -29,6 +29,11 @@ impl Fitter<'_, '_> {
             return Ok(source);
         }
         let written = self.list.join_tokens(start, cursor.at);
+        if kind.is_bytes() {
+            let name = &from.table.columns[column].name;
+            let what = format!("{name} holds bytes, and `{written}` is none: write X'00ff'");
+            self.faults.push((start, what));
+        }
         Err(format!("`{written}` has another type than {}", from.table.columns[column].name))
     }
 

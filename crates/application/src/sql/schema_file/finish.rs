@@ -70,6 +70,7 @@ fn finish_key(draft: &mut TableDraft, mistakes: &mut Mistakes) {
     };
     for column in &columns {
         draft.table.columns[*column].nullable = false;
+        refuse_bytes_key(draft.source.columns[*column].kind, &key.columns, &key.place, mistakes);
         refuse_unindexed(draft.source.columns[*column].kind, &key.columns, &key.place, mistakes);
     }
     if let Some(numbered) = draft.numbered {
@@ -83,6 +84,18 @@ fn finish_key(draft: &mut TableDraft, mistakes: &mut Mistakes) {
         }
     }
     draft.table.key = columns;
+}
+
+/// Expressions of references would have to take them.
+fn refuse_bytes_key(kind: Type, columns: &[String], place: &SourcePlace, mistakes: &mut Mistakes) {
+    if kind.is_bytes() {
+        let columns = columns.join(", ");
+        let what = format!(
+            "bytes can't be in a PRIMARY KEY ({columns}): write VARCHAR(255), with the bytes as \
+             hexadecimal digits"
+        );
+        mistakes.add(place.clone(), what);
+    }
 }
 
 fn refuse_unindexed(kind: Type, columns: &[String], place: &SourcePlace, mistakes: &mut Mistakes) {
@@ -102,6 +115,13 @@ fn refuse_unindexed(kind: Type, columns: &[String], place: &SourcePlace, mistake
             place.clone(),
             format!(
                 "VARCHAR({most}) can't be in a key or an index ({columns}): write VARCHAR(255)"
+            ),
+        ),
+        Type::Bytes { most } if most > Type::MOST_INDEXED => mistakes.add(
+            place.clone(),
+            format!(
+                "bytes in an index ({columns}) have at most {most}: write VARBINARY({most})",
+                most = Type::MOST_INDEXED
             ),
         ),
         _ => {}

@@ -104,6 +104,9 @@ impl Translator<'_, '_> {
             "TEXT" | "VARCHAR" | "CHAR" | "CHARACTER VARYING" if lengths.is_empty() => {
                 ("TEXT", "CHAR", "TEXT")
             }
+            "BYTEA" | "BLOB" | "BINARY" | "VARBINARY" if lengths.is_empty() => {
+                ("BLOB", "BINARY", "BYTEA")
+            }
             "REAL" | "FLOAT" | "FLOAT8" | "DOUBLE" | "DOUBLE PRECISION" => {
                 ("REAL", "DOUBLE", "DOUBLE PRECISION")
             }

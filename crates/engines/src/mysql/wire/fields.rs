@@ -27,6 +27,7 @@ const UNSIGNED: u16 = 0x0020;
 const NULL: u8 = ColumnType::MYSQL_TYPE_NULL as u8;
 const INT: u8 = ColumnType::MYSQL_TYPE_LONGLONG as u8;
 const TEXT: u8 = ColumnType::MYSQL_TYPE_VAR_STRING as u8;
+const BLOB: u8 = ColumnType::MYSQL_TYPE_BLOB as u8;
 const REAL: u8 = ColumnType::MYSQL_TYPE_DOUBLE as u8;
 const FLOAT: u8 = ColumnType::MYSQL_TYPE_FLOAT as u8;
 const DATE: u8 = ColumnType::MYSQL_TYPE_DATE as u8;
@@ -68,11 +69,11 @@ pub(in crate::mysql) fn is_readable(kind: ColumnType) -> bool {
         || INTEGERS.iter().any(|(it, _)| *it == kind)
 }
 
-/// A text, or the number that it stands for in a column of decimals.
-pub(in crate::mysql) fn read_text(text: &str, number: u8) -> Option<Value<'_>> {
+/// A text or bytes, or the number that stands in a column of decimals.
+pub(in crate::mysql) fn read_string(bytes: &[u8], number: u8) -> Option<Value<'_>> {
     match is_one_of(&DECIMALS, number) {
-        true => decimal::parse_decimal(text),
-        false => Some(Value::Text(text)),
+        true => decimal::parse_decimal(std::str::from_utf8(bytes).ok()?),
+        false => Some(Value::from_text_or_bytes(bytes)),
     }
 }
 
@@ -88,14 +89,15 @@ pub(in crate::mysql) fn push_text_cell(
     rows: &mut Rows,
 ) -> Result<()> {
     let invalid = || Failure::FromValueError(Cell::Bytes(bytes.into()));
+    if is_one_of(&TEXTS, kind.number) {
+        rows.push(read_string(bytes, kind.number).ok_or_else(invalid)?);
+        return Ok(());
+    }
     let text = std::str::from_utf8(bytes).map_err(|_| invalid())?;
     match kind.number {
         REAL | FLOAT => rows.push(Value::from(text.parse::<f64>().map_err(|_| invalid())?)),
         DATE | DATETIME | TIMESTAMP => {
             rows.push(Value::Text(TimeText::from_text(text).ok_or_else(invalid)?.as_str()));
-        }
-        number if is_one_of(&TEXTS, number) => {
-            rows.push(read_text(text, number).ok_or_else(invalid)?);
         }
         number if INTEGERS.iter().any(|(it, _)| *it as u8 == number) => {
             rows.push(Value::Int(text.parse().map_err(|_| invalid())?));
@@ -119,6 +121,7 @@ pub(super) fn put_parameters(out: &mut Vec<u8>, parameters: &[Value<'_>]) {
             Value::Int(_) => INT,
             Value::Real(_) => REAL,
             Value::Text(_) => TEXT,
+            Value::Bytes(_) => BLOB,
         };
         out[nulls + at / 8] |= u8::from(kind == NULL) << (at % 8);
         out.extend_from_slice(&[kind, 0]);
@@ -128,12 +131,15 @@ pub(super) fn put_parameters(out: &mut Vec<u8>, parameters: &[Value<'_>]) {
             Value::Null => {}
             Value::Int(int) => out.extend_from_slice(&int.to_le_bytes()),
             Value::Real(real) => out.extend_from_slice(&real.get().to_le_bytes()),
-            Value::Text(text) => {
-                put_length(out, text.len());
-                out.extend_from_slice(text.as_bytes());
-            }
+            Value::Text(text) => put_sized(out, text.as_bytes()),
+            Value::Bytes(bytes) => put_sized(out, bytes),
         }
     }
+}
+
+fn put_sized(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_length(out, bytes.len());
+    out.extend_from_slice(bytes);
 }
 
 /// One byte, or a byte that says how many follow.
@@ -256,8 +262,7 @@ impl<'a> Fields<'a> {
             number if is_one_of(&TEXTS, number) => {
                 let bytes = self.take_text()?;
                 let invalid = || Failure::FromValueError(Cell::Bytes(bytes.into()));
-                let text = std::str::from_utf8(bytes).map_err(|_| invalid())?;
-                rows.push(read_text(text, number).ok_or_else(invalid)?);
+                rows.push(read_string(bytes, number).ok_or_else(invalid)?);
             }
             _ => return Err(Failure::FromValueError(Cell::NULL)),
         }

@@ -103,6 +103,7 @@ pub fn value_bytes(value: &Value<'_>) -> u64 {
         Value::Null => 0,
         Value::Int(_) | Value::Real(_) => 8,
         Value::Text(text) => text.len() as u64,
+        Value::Bytes(bytes) => bytes.len() as u64,
     }
 }
 

@@ -98,6 +98,7 @@ fn changed(rows: &mut Rows, change: impl FnOnce(&mut Vec<Vec<String>>)) {
         Value::Int(number) => format!("i{number}"),
         Value::Real(number) => format!("r{}", number.get()),
         Value::Text(text) => format!("t{text}"),
+        Value::Bytes(_) => panic!("no table here has bytes"),
     };
     let mut all: Vec<Vec<String>> =
         (0..rows.len()).map(|row| rows.row(row).map(owned).collect()).collect();
