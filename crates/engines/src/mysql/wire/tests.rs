@@ -165,9 +165,9 @@ fn a_payload_of_the_greatest_length_goes_on_in_the_next_packet() {
 #[test]
 fn errors_are_the_servers_own_and_leave_the_connection() {
     let error = [&[FAILED, 0xbd, 0x04, b'#'][..], b"40001", b"deadlock"].concat();
-    let columns = [column(ColumnType::MYSQL_TYPE_LONG), column(ColumnType::MYSQL_TYPE_BLOB)];
-    let row = [OK, 0, 1, 0, 0, 0, 1, b'a'];
-    let not_text = [OK, 0, 1, 0, 0, 0, 1, 0xff];
+    let columns = [column(ColumnType::MYSQL_TYPE_LONG), column(ColumnType::MYSQL_TYPE_NEWDECIMAL)];
+    let row = [OK, 0, 1, 0, 0, 0, 1, b'5'];
+    let no_number = [OK, 0, 1, 0, 0, 0, 1, 0xff];
     let result = |rest: &[&[u8]]| {
         let head = [&[2][..], &columns[0], &columns[1], END_OF_LIST];
         answer(&[&head[..], rest].concat())
@@ -175,7 +175,7 @@ fn errors_are_the_servers_own_and_leave_the_connection() {
     let answers = vec![
         answer(&[&error]),
         result(&[&row, &error]),
-        result(&[&not_text, &row, END_OF_LIST]),
+        result(&[&no_number, &row, END_OF_LIST]),
         result(&[&row, END_OF_LIST]),
     ];
     let heard = hears(answers, read);
