@@ -186,7 +186,7 @@ fn what_can_t_stand_in_a_job_file_is_refused() {
         // By the flags, too: `--quick` has five blocks.
         (&["slurm", "redmine-sweep", "--shards", "8", "--", "--quick"], "it has 5"),
         // By the levels of durability that all engines give: of two one is left, and half of the blocks.
-        (&[&["slurm", "redmine", "--shards", "8"][..], &lacking].concat(), "it has 5"),
+        (&[&["slurm", "redmine", "--shards", "8"][..], &lacking].concat(), "it has 6"),
         (&["ssh", "redmine", "one", "--", "--text", "book.txt"], sent),
         (&["ssh", "own.toml", "one"], sent),
         (&["ssh", "redmine"], "HOST"),
