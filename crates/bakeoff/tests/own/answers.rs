@@ -48,7 +48,11 @@ pub fn differ_and_break() {
     }
     assert_ne!(verdicts(&document, "sqlite", "lmdb"), ["void"]);
     let warned = warning(&document, "answers-differ").expect("it is told");
-    assert!(warned.contains(first) && warned.contains("otherwise answered 1 rows: "), "{warned}");
+    assert!(
+        warned.contains(first)
+            && warned.contains("otherwise answered 1 rows, in row 1 column 1 is "),
+        "{warned}"
+    );
     // Nothing can be read back from the engine that stores nothing.
     let asked = document["run"]["answers"].as_array().unwrap();
     let mut engines: Vec<&str> = asked.iter().map(|it| it["engine"].as_str().unwrap()).collect();
