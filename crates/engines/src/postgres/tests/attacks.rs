@@ -11,9 +11,10 @@ const DENIED: &str = "42501";
 
 /// In each, FILE is one that the server could write, and OTHER the administrator's connection.
 const ATTACKS: [&str; 46] = [
-    "COPY (SELECT 1) TO PROGRAM 'touch FILE'",
+    // It reads what the server writes: else the server's pipe may break first.
+    "COPY (SELECT 1) TO PROGRAM 'cat > FILE'",
     "COPY notes FROM PROGRAM 'touch FILE'",
-    "DO $$BEGIN EXECUTE 'COPY (SELECT 1) TO PROGRAM ''touch FILE'''; END$$",
+    "DO $$BEGIN EXECUTE 'COPY (SELECT 1) TO PROGRAM ''cat > FILE'''; END$$",
     "COPY (SELECT 1) TO 'FILE'",
     "COPY notes (text) FROM '/etc/passwd'",
     "SELECT pg_read_file('/etc/passwd')",
