@@ -198,10 +198,6 @@ fn format_cells(it: &SharedCell) -> [ReportCell; 7] {
     let is = comparison.ratio_is;
     let ratio = contrast.map(|it| words::ratio_or_bound(it.ratio, it.is));
     let interval = contrast.and_then(|it| words::format_ends(it.ends, it.is, it.blocks));
-    let verdict = match comparison.is_held_back() {
-        true => verdict::mark_verdict(comparison.verdict),
-        false => comparison.verdict.word().to_owned(),
-    };
     [
         comparison.operation.clone().into(),
         figure(it.before, matches!(is, Some(RatioBound::AtMost) | None)).into(),
@@ -209,7 +205,7 @@ fn format_cells(it: &SharedCell) -> [ReportCell; 7] {
         ratio.unwrap_or_else(|| NONE.into()).into(),
         interval.unwrap_or_else(|| NONE.into()).into(),
         format!("{}, {}", it.trials[0], it.trials[1]).into(),
-        ReportCell::verdict(verdict),
+        ReportCell::verdict(verdict::format_verdict(comparison)),
     ]
 }
 

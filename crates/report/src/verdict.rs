@@ -67,6 +67,14 @@ pub fn mark_verdict(verdict: Verdict) -> String {
     format!("{}{HELD_BACK}", verdict.word())
 }
 
+/// The word of a comparison, marked where it is held back.
+pub fn format_verdict(comparison: &Comparison) -> String {
+    match comparison.is_held_back() {
+        true => mark_verdict(comparison.verdict),
+        false => comparison.verdict.word().to_owned(),
+    }
+}
+
 pub fn explain_mark(over: Option<u32>) -> String {
     let among = over.map_or("many".to_owned(), |over| words::format_count(over.into()));
     format!(

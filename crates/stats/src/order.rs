@@ -23,8 +23,8 @@ pub struct FirstPlace {
 /// A trial is its block, its level and its place, added in logarithms, and chance. What is left of
 /// a trial without the means of its block and its level is a multiple of what is left of its place
 /// (R. Frisch and F. V. Waugh, "Partial time regressions as compared with individual trends",
-/// 1933), by least squares. `None` where every level came first equally seldom or often in a way
-/// that tells nothing, or fewer than two degrees of freedom are left.
+/// 1933), by least squares. `None` where each level always had the same place, or fewer than two
+/// degrees of freedom are left.
 pub fn estimate_first_place(groups: &[Vec<OrderedBlock>]) -> Option<FirstPlace> {
     let (mut product, mut square, mut total, mut freedom) = (0.0, 0.0, 0.0, -1.0);
     for group in groups {

@@ -200,13 +200,13 @@ fn is_uncounted<'a>(
 }
 
 /// "2.10", "≥ 31.0".
-fn format_ratio(comparison: &Comparison) -> String {
+pub(super) fn format_ratio(comparison: &Comparison) -> String {
     Contrast::from_shown_comparison(comparison)
         .map_or(NONE.into(), |it| words::ratio_or_bound(it.ratio, it.is))
 }
 
 /// "1.90 to 2.40", "from 28.0", or that it is wide.
-fn format_interval(comparison: &Comparison) -> String {
+pub(super) fn format_interval(comparison: &Comparison) -> String {
     let contrast = Contrast::from_shown_comparison(comparison);
     let text = contrast.and_then(|it| words::format_ends(it.ends, it.is, it.blocks));
     text.unwrap_or_else(|| NONE.into())

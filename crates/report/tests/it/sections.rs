@@ -1,6 +1,6 @@
 //! Sections of a page: each once as a page and a terminal have it, and what differs in its other states.
 
-use bakeoff_analysis::{CellView, Document, GroupView, Warning, WarningKind};
+use bakeoff_analysis::{CellView, Document, GroupView, Verdict, Warning, WarningKind};
 use bakeoff_report::Options;
 use bakeoff_results::{FigureOfMerit, Scope, TrialSummary, measure};
 use serde_json::{Value, json};
@@ -174,11 +174,19 @@ pub fn slowest() -> Vec<Piece> {
     );
     let many =
         Sample { operations: vec!["a", "b", "c", "d", "e", "f"], factors: vec![], ..plausible() };
+    // The first is decided, the second clear by itself alone.
+    let tails = changed(document.clone(), |it| {
+        it.tails = it.comparisons[..2].to_vec();
+        (it.tails[0].verdict, it.tails[1].verdict) = (Verdict::Faster, Verdict::Undecided);
+        (it.tails[1].ratio, it.tails[1].low, it.tails[1].high) = (Some(1.7), Some(1.2), Some(2.4));
+        (it.tails[1].p_adjusted, it.tails[1].adjusted_over) = (Some(0.07), 8);
+    });
     states(
         "The slowest operations",
         &BOTH,
         &document,
         &[
+            ("p99 of levels against each other", "term md", tails),
             ("what is not known", "term html", unknown),
             (
                 "no trial counts",

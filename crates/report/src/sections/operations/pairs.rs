@@ -46,17 +46,13 @@ fn build_row<'a>(
     pair: &Comparison,
     repeated: bool,
 ) -> ReportRow {
-    let word = match pair.is_held_back() {
-        true => verdict::mark_verdict(pair.verdict),
-        false => pair.verdict.word().to_owned(),
-    };
     let [level, against] = [&pair.level, &pair.baseline].map(|it| ReportCell::from(it.as_str()));
     let cells = [
         level,
         against,
         format_ratio(pair).into(),
         format_interval(pair).into(),
-        ReportCell::verdict(word),
+        ReportCell::verdict(verdict::format_verdict(pair)),
     ];
     let place: Vec<String> = layout
         .varying
