@@ -10,10 +10,10 @@ use bakeoff_analysis::{LimitView, MOST_PROBES, share_of_others};
 use bakeoff_experiment::{
     Experiment, Factor, PlannedTrial, Rate, ResponseTimeLimit, TrialBlock, TrialPlan,
 };
-use bakeoff_lab::planner::{DueBlock, Planner, PlannerKind, due_after, find_due};
+use bakeoff_lab::planner::{
+    DueBlock, Planner, PlannerKind, due_after, find_due, most_repeats, repeat_block,
+};
 use bakeoff_results::{Error, Levels, RunFolder, TrialSummary};
-
-use crate::until_decided::AGAIN;
 
 #[cfg(test)]
 mod tests;
@@ -104,7 +104,7 @@ impl FindLimit {
         folder: &mut RunFolder,
     ) -> Result<Option<DueBlock>, Error> {
         let blocks: BTreeSet<u32> = trials.iter().map(|it| it.block).collect();
-        if trials.len() - blocks.len() >= blocks.len().div_ceil(AGAIN) {
+        if trials.len() - blocks.len() >= most_repeats(blocks.len()) {
             return Ok(None);
         }
         let (noted, processors) = (folder.read_disturbed()?, folder.run()?.machine.processors);
@@ -124,8 +124,6 @@ impl FindLimit {
         let Some(at) = self.conditions.iter().find(|it| it.holds_trial(trial)) else {
             return Ok(None);
         };
-        let reason = format!("the machine was disturbed ({what}); the block was run again");
-        folder.invalidate_block(trial.block, trial.attempt, &reason)?;
         let level = &trial.levels[Factor::RATE.name()];
         self.news = Some(
             at.format_line(&format!("{level} is tried again: the machine was disturbed ({what})")),
@@ -133,7 +131,7 @@ impl FindLimit {
         let cell = at.first.cell.with_level(Factor::RATE, level.clone());
         let trials = vec![PlannedTrial { order: trial.order, cell, image: at.first.image }];
         let block = TrialBlock { number: trial.block, repetition: trial.repetition, trials };
-        Ok(Some(DueBlock { block, attempt: trial.attempt + 1 }))
+        Ok(Some(repeat_block(folder, block, trial.attempt, &what)?))
     }
 
     /// The result of a condition's last trial, and the next step.

@@ -2,15 +2,12 @@
 
 mod news;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bakeoff_analysis::{ConditionState, ConditionView, JudgedRun};
 use bakeoff_experiment::{Experiment, TrialBlock, TrialPlan};
-use bakeoff_lab::planner::{DueBlock, Planner, PlannerKind, due_after};
+use bakeoff_lab::planner::{DueBlock, Planner, PlannerKind, due_after, repeat_disturbed};
 use bakeoff_results::{Error, Levels, RunFolder, SequentialDesign, TrialSummary};
-
-/// One block in this many, and at least one, may be run again after a disturbance.
-pub(crate) const AGAIN: usize = 10;
 
 pub static UNTIL_DECIDED: PlannerKind = PlannerKind {
     name: "until-decided",
@@ -93,28 +90,13 @@ impl SequentialPlanner {
 
     /// Repeats disturbed blocks, within bounds, before a look counts them.
     fn run_again(&mut self, folder: &mut RunFolder) -> Result<(), Error> {
-        let mut latest: BTreeMap<u32, u32> = BTreeMap::new();
-        for trial in folder.read_ended_trials()? {
-            let attempt = latest.entry(trial.block).or_default();
-            *attempt = trial.attempt.max(*attempt);
-        }
-        let all = folder.read_disturbed()?;
-        let is_latest = |block: u32, attempt: u32| latest.get(&block) == Some(&attempt);
-        let again = all.iter().filter(|it| !is_latest(it.block, it.attempt)).count();
-        let allowed = latest.len().div_ceil(AGAIN).saturating_sub(again);
-        let once = |block: u32| all.iter().filter(|it| it.block == block).count() == 1;
-        let fresh = all.iter().filter(|it| is_latest(it.block, it.attempt) && once(it.block));
-        let mut due = Vec::new();
-        for found in fresh {
+        let ended: BTreeSet<u32> = folder.read_ended_trials()?.iter().map(|it| it.block).collect();
+        let find_block = |number| {
             let mut blocks = self.open_conditions().flat_map(|it| &it.blocks);
-            let Some(block) = blocks.find(|block| block.number == found.block) else { continue };
-            due.push((DueBlock { block: block.clone(), attempt: found.attempt + 1 }, &found.what));
-        }
-        for (due, what) in due.into_iter().take(allowed) {
-            let reason = format!("the machine was disturbed ({what}); the block was run again");
-            folder.invalidate_block(due.block.number, due.attempt - 1, &reason)?;
-            self.due.push_back(due);
-        }
+            blocks.find(|block| block.number == number).cloned()
+        };
+        let due = repeat_disturbed(folder, ended.len(), find_block)?;
+        self.due.extend(due);
         Ok(())
     }
 

@@ -2,11 +2,13 @@
 //! report feeds back.
 
 mod fixed;
+mod repeats;
 
 use bakeoff_experiment::{Experiment, PlannerNames, TrialBlock, TrialPlan};
 use bakeoff_results::{EndedTrial, Error, RunFolder};
 
 pub use fixed::Fixed;
+pub use repeats::{most_repeats, repeat_block, repeat_disturbed};
 
 #[derive(Clone, Copy, Debug)]
 pub struct PlannerKind {
@@ -43,8 +45,8 @@ pub const PLANNERS: [&PlannerKind; 1] = [&fixed::FIXED];
 /// the plan or new. A block of the plan keeps its number; a new one is numbered from the end of the
 /// plan on, the same after an interruption. The number seeds the clients. No block and attempt may
 /// come twice, so every block goes through [`find_due`]. To repeat a block in its place, set its earlier
-/// attempt aside ([`RunFolder::invalidate_block`]) and return the next attempt; to learn more, return a
-/// block with a new number. A cell that can't be had fails its trial.
+/// attempt aside and return the next attempt ([`repeat_block`]); to learn more, return a block with
+/// a new number. A cell that can't be had fails its trial.
 ///
 /// **Blocks that run together.** Blocks with a shared conditioning
 /// ([`TrialBlock::shares_conditioning`]) run together if [`Planner::blocks_left`] names them one after the
@@ -105,12 +107,12 @@ mod tests {
     use super::fixed::OnceMore;
     use super::*;
 
-    /// A plan of four blocks, and an empty run folder for it.
-    fn four(place: &std::path::Path) -> (TrialPlan, RunFolder) {
-        let toml = "workload = 'point'\nengine = ['null', 'sqlite']\nrepetitions = 4\n";
+    /// A plan of so many blocks, and an empty run folder for it.
+    fn plan_of(blocks: u32, place: &std::path::Path) -> (TrialPlan, RunFolder) {
+        let toml = "workload = 'point'\nengine = ['null', 'sqlite']\nrepetitions = ";
         let run = synthetic::run(&["1"], &["0"], 8);
         let folder = RunFolder::create(&place.join("run"), &run, "").unwrap();
-        (crate::tests::load(toml).plan(), folder)
+        (crate::tests::load(&format!("{toml}{blocks}\n")).plan(), folder)
     }
 
     /// How many trials are left of a plan.
@@ -156,7 +158,7 @@ mod tests {
     #[test]
     fn a_fixed_plan_goes_on_where_it_was_cut_short() {
         let place = tempfile::tempdir().unwrap();
-        let (plan, mut folder) = four(place.path());
+        let (plan, mut folder) = plan_of(4, place.path());
         let mut fixed = Fixed::new(&plan, &mut folder).unwrap();
         assert_eq!(trials(&fixed), 8);
         let first = fixed.next(&mut folder).unwrap().unwrap();
@@ -172,19 +174,40 @@ mod tests {
     #[test]
     fn a_disturbed_block_is_run_again_once_after_the_plan_and_within_bounds() {
         let place = tempfile::tempdir().unwrap();
-        let (plan, mut folder) = four(place.path());
-        let fixed = Fixed::new(&plan, &mut folder).unwrap();
+        let (plan, mut folder) = plan_of(4, place.path());
         // It is disturbed both times, which is the end of it.
-        let run = carry_out(OnceMore::new(fixed, 5), &mut folder, &[1]);
+        let run = carry_out(OnceMore::new(&plan, &mut folder).unwrap(), &mut folder, &[1]);
         assert_eq!(run, [(0, 0), (1, 0), (2, 0), (3, 0), (1, 1)]);
         let trial = folder.read_trial(1, 0, 0).unwrap().unwrap();
         let reason = trial.reason.unwrap();
         assert!(reason.contains("the machine was disturbed (reading is slow)"), "{reason}");
 
         let place = tempfile::tempdir().unwrap();
-        let (plan, mut folder) = four(place.path());
-        let fixed = Fixed::new(&plan, &mut folder).unwrap();
-        let run = carry_out(OnceMore::new(fixed, 2), &mut folder, &[0, 2, 3]);
-        assert_eq!(run[4..], [(0, 1), (2, 1)], "no more than two");
+        let (plan, mut folder) = plan_of(11, place.path());
+        let planner = OnceMore::new(&plan, &mut folder).unwrap();
+        let run = carry_out(planner, &mut folder, &[0, 2, 3]);
+        assert_eq!(run[11..], [(0, 1), (2, 1)], "no more than two of eleven");
+    }
+
+    #[test]
+    fn after_an_interruption_a_disturbed_block_is_not_repeated_a_second_time() {
+        let place = tempfile::tempdir().unwrap();
+        let (plan, mut folder) = plan_of(11, place.path());
+        let resume = |folder: &mut RunFolder| OnceMore::new(&plan, folder).unwrap();
+        let mut planner = resume(&mut folder);
+        for _ in 0..11 {
+            let due = planner.next(&mut folder).unwrap().unwrap();
+            record(&mut folder, &due, 2);
+            if [0, 2, 3].contains(&due.block.number) {
+                folder.note_disturbed(due.block.number, due.attempt, "reading is slow").unwrap();
+            }
+        }
+        // The run is interrupted while a disturbed block runs again.
+        let again = planner.next(&mut folder).unwrap().unwrap();
+        assert_eq!((again.block.number, again.attempt), (0, 1));
+        record(&mut folder, &again, 1);
+        let run = carry_out(resume(&mut folder), &mut folder, &[0]);
+        assert_eq!(run, [(0, 2), (2, 1)], "what was due, and the second of two");
+        assert_eq!(carry_out(resume(&mut folder), &mut folder, &[]), []);
     }
 }
