@@ -23,7 +23,10 @@ pub enum RequestKind {
     Read,
     /// Bytes to the device.
     Write,
-    /// Makes durable all that was written and acknowledged. Has no place and no length.
+    /// Bytes to the device, past its volatile cache ("force unit access", FUA). Only a device with
+    /// [`DeviceParameters::has_fua`](model::DeviceParameters::has_fua) gets it.
+    WriteThrough,
+    /// Makes durable what was written and acknowledged before. Has no place and no length.
     Flush,
 }
 

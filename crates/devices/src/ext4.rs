@@ -16,7 +16,8 @@
 //!   commit. A sync that finds nothing to write still flushes.
 //! - **Commits** as in jbd2: the blocks go to the journal, flush, commit record, flush. An append
 //!   and its sync cost three writes that wait for each other and two flushes, an overwrite one and
-//!   one. Allocation and write-back are one here, so that a commit's data are written before it, as
+//!   one. A device with FUA gets the commit record, and a direct overwrite with `O_DSYNC`, as a
+//!   write through instead of a write and a flush. Allocation and write-back are one here, so that a commit's data are written before it, as
 //!   `data=ordered` demands.
 //! - **The journal**: one piece in the middle of the data, where `mkfs.ext4` puts it, written
 //!   round.
@@ -224,6 +225,9 @@ impl Ext4 {
         }
         self.plan_look(now);
         match (sync, mode) {
+            (Some(sync), Mode::Direct) if self.is_durable_alone(file, sync) => {
+                self.write_through(file, &mut work);
+            }
             (Some(sync), _) => self.sync_after(file, sync, &mut work),
             (None, Mode::Buffered) => self.throttle_writer(now, length, &mut work),
             (None, Mode::Direct) => {}

@@ -1,15 +1,17 @@
+mod sources;
+
 use toml::{Table, Value};
 
 use crate::device::cloud::CloudParameters;
 use crate::device::hdd::HddParameters;
-use crate::device::model::{DeviceModel, ListedModel, NamedParameters};
+use crate::device::model::{DeviceModel, ListedModel, NamedParameters, ParameterSource};
 use crate::device::null::NullParameters;
 use crate::device::raid;
 use crate::device::ssd::SsdParameters;
 use crate::ext4;
 use crate::spec::{Hint, Parameter, Spec, SpecError, SpecProblem};
 
-const STANDARD: [DeviceModel; 7] = [
+const STANDARD: [DeviceModel; 10] = [
     DeviceModel::new(
         "null",
         "disk that takes no time: the cost of the virtual disk itself",
@@ -17,29 +19,53 @@ const STANDARD: [DeviceModel; 7] = [
     ),
     DeviceModel::new("hdd-7200", "desktop disk, 7200 rpm: about 78 random reads a second", || {
         Box::new(HddParameters::rpm_7200())
-    }),
+    })
+    .with_sources(sources::HDD_7200),
     DeviceModel::new("hdd-5400", "notebook disk, 5400 rpm: about 59 random reads a second", || {
         Box::new(HddParameters::rpm_5400())
-    }),
+    })
+    .with_sources(sources::HDD_5400),
     DeviceModel::new(
         "ssd-sata",
-        "SATA SSD: 13,000 reads a second one at a time, 97,000 at most",
+        "SATA SSD: 13,000 reads a second one at a time; a flush takes 0.85 ms",
         || Box::new(SsdParameters::sata()),
-    ),
+    )
+    .with_sources(sources::SSD_SATA),
+    DeviceModel::new(
+        "ssd-nvme",
+        "NVMe SSD: 20,000 reads a second one at a time; a flush takes 0.22 ms",
+        || Box::new(SsdParameters::nvme()),
+    )
+    .with_sources(sources::SSD_NVME),
+    DeviceModel::new(
+        "ssd-nvme-slow",
+        "NVMe SSD with a slow flush: 20,000 reads a second one at a time; a flush takes 1.6 ms",
+        || Box::new(SsdParameters::nvme_slow()),
+    )
+    .with_sources(sources::SSD_NVME_SLOW),
+    DeviceModel::new(
+        "ssd-nvme-plp",
+        "server's NVMe SSD with power-loss protection: a flush costs nothing",
+        || Box::new(SsdParameters::nvme_plp()),
+    )
+    .with_sources(sources::SSD_NVME_PLP),
     DeviceModel::new(
         "ebs-magnetic",
         "magnetic cloud volume: about 100 operations a second",
         || Box::new(CloudParameters::magnetic()),
-    ),
+    )
+    .with_sources(sources::EBS),
     DeviceModel::of_size(
         "ebs-gp2",
         "cloud volume, 3 operations a GiB and second, with a burst bucket",
         1..=16 << 10,
         |gib| Box::new(CloudParameters::gp2(gib as f64)),
-    ),
+    )
+    .with_sources(sources::EBS),
     DeviceModel::new("ebs-gp3", "cloud volume, 3,000 operations a second and 125 MiB/s", || {
         Box::new(CloudParameters::gp3())
-    }),
+    })
+    .with_sources(sources::EBS),
 ];
 
 /// Names that no model may have, and what they mean.
@@ -106,6 +132,12 @@ impl Models {
 
     pub fn list_models(&self) -> Vec<ListedModel> {
         self.0.iter().map(DeviceModel::to_listed).chain([raid::describe_arrays()]).collect()
+    }
+
+    /// Each model's name, its parameters' default values, and where they come from.
+    pub fn list_sources(&self) -> Vec<(String, Vec<SourcedParameters>)> {
+        let listed = |model: &DeviceModel| (model.to_listed().name, list_sourced(model));
+        self.0.iter().map(listed).filter(|(_, sourced)| !sourced.is_empty()).collect()
     }
 
     /// What a device simulates, in a few words: "SATA SSD", "RAID-10 of 8 × SATA SSD".
@@ -182,6 +214,38 @@ impl Models {
         let hint = Hint::find_nearest(text, names.iter().map(String::as_str));
         Err(SpecProblem::Model { name: text.to_owned(), hint, names })
     }
+}
+
+/// Parameters of a model that come from one source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourcedParameters {
+    /// `name=value`, as a user writes it.
+    pub values: Vec<String>,
+    /// How far published values differ, in words; empty if that is not known.
+    pub spread: &'static str,
+    /// `None` for what is our own.
+    pub source: Option<&'static str>,
+}
+
+fn list_sourced(model: &DeviceModel) -> Vec<SourcedParameters> {
+    let spec = smallest_spec(model);
+    let own = spec.own_values();
+    let find = |wanted: &dyn Fn(&str) -> bool| -> Vec<String> {
+        let found = own.iter().filter(|(name, _)| wanted(name));
+        found.map(|(name, value)| format!("{name}={value}")).collect()
+    };
+    let of_source = |it: &ParameterSource| SourcedParameters {
+        values: find(&|name| it.parameters.contains(&name)),
+        spread: it.spread,
+        source: Some(it.source),
+    };
+    let is_sourced = |name: &str| model.sources().iter().any(|it| it.parameters.contains(&name));
+    let mut all: Vec<SourcedParameters> = model.sources().iter().map(of_source).collect();
+    let values = find(&|name| !is_sourced(name));
+    if !values.is_empty() {
+        all.push(SourcedParameters { values, spread: "", source: None });
+    }
+    all
 }
 
 fn smallest_spec(model: &DeviceModel) -> Spec {

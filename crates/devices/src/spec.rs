@@ -96,6 +96,12 @@ impl Spec {
         self.shipped.to_table().expect("seen when it was registered")
     }
 
+    /// The model's own parameters and their values, as a user writes them.
+    pub(crate) fn own_values(&self) -> Vec<(String, String)> {
+        let value = |(name, value): (String, Value)| (name, value::format_value(&value));
+        self.model_table().into_iter().map(value).collect()
+    }
+
     fn full_table(&self) -> Table {
         let mut all = self.model_table();
         all.extend(ext4::Ext4Parameters::default_table());
@@ -185,6 +191,10 @@ impl Spec {
     pub fn cache_bytes(&self) -> u64 {
         // On an array, each byte is on two disks.
         self.parameters.cache_bytes() * self.disks.map_or(1, |disks| u64::from(disks) / 2)
+    }
+
+    pub fn has_fua(&self) -> bool {
+        self.parameters.has_fua()
     }
 
     pub fn mirrors(&self) -> Option<Mirrors> {

@@ -100,7 +100,7 @@ impl Station {
                 self.counts.reads += 1;
                 self.counts.read_bytes += request.length;
             }
-            RequestKind::Write => {
+            RequestKind::Write | RequestKind::WriteThrough => {
                 self.counts.writes += 1;
                 self.counts.write_bytes += request.length;
             }

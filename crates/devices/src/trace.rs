@@ -20,7 +20,8 @@ pub enum Waits {
 }
 
 const WAITS: [Waits; 3] = [Waits::Reader, Waits::Writer, Waits::Nobody];
-const KINDS: [RequestKind; 3] = [RequestKind::Read, RequestKind::Write, RequestKind::Flush];
+const KINDS: [RequestKind; 4] =
+    [RequestKind::Read, RequestKind::Write, RequestKind::Flush, RequestKind::WriteThrough];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traced {

@@ -74,6 +74,8 @@ pub struct VolumeOptions {
     pub executor: Arc<Executor>,
     /// Bytes of the device's own cache: see [`Spec::cache_bytes`].
     pub device_cache: u64,
+    /// See [`ext4::Ext4MountOptions::has_fua`].
+    pub has_fua: bool,
     pub metadata: Metadata,
     /// On an array: where the copies of the device's bytes are.
     pub mirrors: Option<Mirrors>,
@@ -87,6 +89,7 @@ impl VolumeOptions {
         Self {
             executor,
             device_cache: spec.cache_bytes(),
+            has_fua: spec.has_fua(),
             metadata: Metadata::default(),
             mirrors: spec.mirrors(),
             journal: spec.file_system(),

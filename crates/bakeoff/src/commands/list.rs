@@ -102,8 +102,15 @@ const INDENT: &str = "  ";
 const INDENTS: [&str; 2] = ["  ", "      "];
 
 fn build_list(registry: &Registry, what: ListTopic, width: usize) -> String {
+    let sources = match what {
+        ListTopic::Disks => format!(
+            "\nWhere do their constants come from?\n{}",
+            format_table(sources_table(registry), width)
+        ),
+        _ => String::new(),
+    };
     match table_of(registry, what) {
-        Some(table) => format_table(table, width),
+        Some(table) => format_table(table, width) + &sources,
         None => settings::format_settings(registry, width),
     }
 }
@@ -273,6 +280,18 @@ fn disks_table(registry: &Registry) -> Table {
     table.add_row([HOST, "this machine's own disk, under the run folder"]);
     for disk in registry.models().list_models() {
         table.add_row([&disk.name, disk.summary]);
+    }
+    table
+}
+
+fn sources_table(registry: &Registry) -> Table {
+    let mut table = new_table(&["disk", "parameters", "published values", "source"]);
+    for (name, sourced) in registry.models().list_sources() {
+        for parameters in sourced {
+            let values = parameters.values.join(" ");
+            let source = parameters.source.unwrap_or("own");
+            table.add_row([&name, values.as_str(), parameters.spread, source]);
+        }
     }
     table
 }

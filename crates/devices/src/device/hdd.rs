@@ -336,7 +336,7 @@ impl Hdd {
     fn answer_without_head(&mut self, now: Nanos, request: &DeviceRequest) -> Option<Nanos> {
         let &DeviceRequest { kind, offset, length, .. } = request;
         match kind {
-            RequestKind::Write => {
+            RequestKind::Write | RequestKind::WriteThrough => {
                 let is_cached = self.parameters.cache > 0 && self.cache.admit_write(offset, length);
                 // The read-ahead may be stale now; the head's place is kept.
                 if self

@@ -25,6 +25,12 @@ pub trait DeviceParameters: fmt::Debug + Send + Sync {
     /// Bytes that the device may acknowledge and lose with the power, if nobody flushes.
     fn cache_bytes(&self) -> u64;
 
+    /// Whether it has a write of its own that goes past its cache. Without one, the kernel makes a
+    /// write and a flush of it (Linux, Documentation/block/writeback_cache_control.rst).
+    fn has_fua(&self) -> bool {
+        false
+    }
+
     /// Whether the device takes no time, and so has no queue.
     fn takes_no_time(&self) -> bool {
         false
@@ -108,6 +114,18 @@ pub struct DeviceModel {
     name: &'static str,
     summary: &'static str,
     made: ParameterFactory,
+    sources: &'static [ParameterSource],
+}
+
+/// Where some parameters of a model come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParameterSource {
+    /// Their names.
+    pub parameters: &'static [&'static str],
+    /// How far published values differ, in words; empty if that is not known.
+    pub spread: &'static str,
+    /// A publication that a reader can find.
+    pub source: &'static str,
 }
 
 #[derive(Clone, Debug)]
@@ -147,7 +165,7 @@ impl DeviceModel {
         summary: &'static str,
         parameters: fn() -> Box<dyn AnyParameters>,
     ) -> Self {
-        Self { name, summary, made: ParameterFactory::Once(parameters) }
+        Self { name, summary, made: ParameterFactory::Once(parameters), sources: &[] }
     }
 
     /// A family of models written `NAME:SIZE`. `parameters` gets the size in whole GiB, rounded
@@ -158,7 +176,18 @@ impl DeviceModel {
         gib: RangeInclusive<u64>,
         parameters: fn(u64) -> Box<dyn AnyParameters>,
     ) -> Self {
-        Self { name, summary, made: ParameterFactory::OfSize(gib, parameters) }
+        Self { name, summary, made: ParameterFactory::OfSize(gib, parameters), sources: &[] }
+    }
+
+    /// The model with the sources of its parameters. What has none is listed as one's own.
+    #[must_use]
+    pub const fn with_sources(mut self, sources: &'static [ParameterSource]) -> Self {
+        self.sources = sources;
+        self
+    }
+
+    pub(crate) fn sources(&self) -> &'static [ParameterSource] {
+        self.sources
     }
 
     /// Without a size.

@@ -27,6 +27,9 @@ pub struct Ext4MountOptions {
     pub dirty_background: u64,
     /// Bytes of dirty pages, with those being written back, from which a writer waits.
     pub dirty_limit: u64,
+    /// Whether the device has a write that goes past its cache: see
+    /// [`DeviceParameters::has_fua`](crate::device::model::DeviceParameters::has_fua).
+    pub has_fua: bool,
     pub journal: Ext4Parameters,
 }
 
@@ -38,6 +41,7 @@ impl Default for Ext4MountOptions {
             expire: 30_000_000_000,
             dirty_background: (1 << 30) / 10,
             dirty_limit: (1 << 30) / 5,
+            has_fua: false,
             journal: Ext4Parameters::default(),
         }
     }

@@ -1,4 +1,4 @@
-use crate::device::Nanos;
+use crate::device::{Nanos, RequestKind};
 
 use super::journal::Commit;
 use super::{DeviceWork, Ext4, FileNumber, SyncScope, ensure_file};
@@ -31,6 +31,24 @@ impl Ext4 {
         }
         self.plan_look(now);
         work
+    }
+
+    /// Whether a direct write that just came is durable by itself, written through: nothing else of
+    /// the file has to reach the device for an `fdatasync` (`use_fua` in Linux's fs/iomap/direct-io.c).
+    pub(super) fn is_durable_alone(&self, file: FileNumber, sync: SyncScope) -> bool {
+        let clean = self.files.get(&file).is_some_and(|state| state.dirty.is_empty());
+        self.can_write_through() && sync == SyncScope::Data && clean && self.is_found(file)
+    }
+
+    /// Makes the writes of the last step go past the device's cache.
+    pub(super) fn write_through(&mut self, file: FileNumber, work: &mut DeviceWork) {
+        self.number_work(work);
+        let writes = work.steps.last_mut().into_iter().flatten();
+        writes.for_each(|request| request.kind = RequestKind::WriteThrough);
+        self.await_pages(file, work);
+        let Some(state) = self.files.get_mut(&file) else { return };
+        state.tally.sync(SyncScope::Data);
+        self.tally.sync(SyncScope::Data);
     }
 
     /// A sync of the file failed: its dirty pages count as clean, as on Linux.

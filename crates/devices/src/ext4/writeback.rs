@@ -174,14 +174,17 @@ impl Ext4 {
         flushes && self.options.journal.commit == Committing::Jbd2
     }
 
-    /// Commits the running transaction. A commit of two steps has two flushes: before the commit
-    /// record, and after it (`REQ_PREFLUSH | REQ_FUA`).
+    /// Commits the running transaction. A commit of two steps has a flush before the commit record,
+    /// which is written through, or flushed where the device has no FUA (`REQ_PREFLUSH | REQ_FUA`).
     fn write_journal(&mut self, beside: bool, work: &mut DeviceWork) {
         let commit = self.options.journal.commit;
         let part = self.space.nearest_journal(self.near);
         let written = self.journal.commit(work.ticket.number, commit, part);
         for (number, pieces) in written.into_iter().enumerate() {
-            let step = merge_into_requests(RequestKind::Write, pieces);
+            let is_record = commit == Committing::Jbd2 && number == 1;
+            let through = is_record && self.can_write_through();
+            let kind = if through { RequestKind::WriteThrough } else { RequestKind::Write };
+            let step = merge_into_requests(kind, pieces);
             for request in &step {
                 let (flow, end) = (&mut self.counts.journal, &mut self.journal_end);
                 counts::count_request(flow, end, request.offset, request.length);
@@ -190,11 +193,15 @@ impl Ext4 {
                 true => work.add_beside(step),
                 false => work.add_step(step),
             }
-            if commit == Committing::Jbd2 {
+            if commit == Committing::Jbd2 && !through {
                 self.add_flush(work);
             }
         }
         self.counts.commits += 1;
+    }
+
+    pub(super) fn can_write_through(&self) -> bool {
+        self.options.has_fua && self.options.journal.barrier == Barrier::On
     }
 
     pub(super) fn add_flush(&mut self, work: &mut DeviceWork) {

@@ -2,7 +2,9 @@
 
 mod drum;
 mod ext4;
+mod flush;
 mod models;
 mod price;
 mod properties;
+mod published;
 mod specs;

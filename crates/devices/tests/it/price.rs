@@ -68,9 +68,9 @@ fn each_cause_is_charged_its_own_and_all_add_up() {
     let by_age = || (None, vec![vec![], vec![request(RequestKind::Write, 5 * PAGE, PAGE)]]);
     let bytes = trace([commit(), read(), checkpoint(), by_age(), commit()]);
     let price = alone(&bytes, "ssd-sata");
-    assert_eq!(price.log, 2 * 1_028_000);
+    assert_eq!(price.log, 2 * 878_000);
     assert_eq!(price.read, 77_000);
-    assert_eq!(price.put_off, 1_028_000 + 28_000);
+    assert_eq!(price.put_off, 878_000 + 28_000);
     assert_eq!(price.elapsed, price.log + price.read + price.put_off);
     let trace = Trace::read(&bytes).unwrap();
     let causes: Vec<Cause> =
@@ -82,17 +82,26 @@ fn each_cause_is_charged_its_own_and_all_add_up() {
 #[test]
 fn what_is_put_off_is_done_beside_the_log_where_there_is_room() {
     let commit = || (Some(LOG), vec![vec![request(RequestKind::Write, 0, PAGE)], flush()]);
+    let page = || (Some(DATA), vec![vec![request(RequestKind::Write, PAGE, PAGE)]]);
     let checkpoint = || (Some(DATA), vec![vec![request(RequestKind::Write, PAGE, PAGE)], flush()]);
-    let bytes = trace((0..50).flat_map(|_| [commit(), checkpoint()]));
     let deep = |bytes: &[u8], depth| priced(bytes, "ssd-sata", NeighbourLevel::None, depth).elapsed;
-    // 28 µs for a write and 1 ms for the flush behind it.
-    assert_eq!(alone(&bytes, "ssd-sata").elapsed, 100 * 1_028_000);
+    // 28 µs for a write and 0.85 ms for the flush behind it.
+    let pages = trace((0..50).flat_map(|_| [commit(), page()]));
+    assert_eq!(alone(&pages, "ssd-sata").elapsed, 50 * (878_000 + 28_000));
     // A write may wait for one beside it, 28 µs / 2.4.
-    let beside = deep(&bytes, Depth::Beside(1));
-    assert!((50 * 1_028_000..50 * 1_045_000).contains(&beside), "{beside}");
+    let beside = deep(&pages, Depth::Beside(1));
+    assert!((50 * 878_000..50 * 895_000).contains(&beside), "{beside}");
+    // One flush runs at a time: of two that take turns, none is shared.
+    let bytes = trace((0..50).flat_map(|_| [commit(), checkpoint()]));
+    assert_eq!(alone(&bytes, "ssd-sata").elapsed, 100 * 878_000);
+    let turns = deep(&bytes, Depth::Beside(1));
+    assert!((95 * 850_000..100 * 878_000).contains(&turns), "{turns}");
+    // Those of eight beside the log are.
+    let shared = deep(&bytes, Depth::Beside(8));
+    assert!(shared < 110 * 850_000 && shared < turns, "{shared} of {turns}");
     // One log is never written twice at once.
     let log = trace((0..100).map(|_| commit()));
-    assert_eq!(deep(&log, Depth::Beside(31)), 100 * 1_028_000);
+    assert_eq!(deep(&log, Depth::Beside(31)), 100 * 878_000);
 }
 
 #[test]

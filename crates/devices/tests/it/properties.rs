@@ -10,7 +10,7 @@ use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::station::{Station, StationCounts};
 use proptest::prelude::*;
 
-const SPECS: [&str; 14] = [
+const SPECS: [&str; 15] = [
     "null",
     "hdd-7200",
     "hdd-7200/order=first-come",
@@ -19,6 +19,7 @@ const SPECS: [&str; 14] = [
     "hdd-7200/outer_mb_s=110/aging=0",
     "ssd-sata",
     "ssd-sata/buffer=1M",
+    "ssd-nvme-slow",
     "ebs-magnetic",
     "ebs-gp2:100G/credits=20",
     "ebs-gp3",

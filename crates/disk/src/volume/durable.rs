@@ -59,9 +59,10 @@ pub(super) struct VolumeModel {
 
 impl VolumeModel {
     pub fn new(root: &Stat, options: &VolumeOptions) -> Self {
-        let &VolumeOptions { device_cache, metadata, journal, commit, .. } = options;
+        let &VolumeOptions { device_cache, has_fua, metadata, journal, commit, .. } = options;
         let ext4 = Ext4::new(ext4::Ext4MountOptions {
             commit,
+            has_fua,
             journal,
             ..ext4::Ext4MountOptions::default()
         });

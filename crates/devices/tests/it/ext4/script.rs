@@ -154,6 +154,7 @@ impl Script {
         let letter = |request: &DeviceRequest| match request.kind {
             RequestKind::Read => format!("r{}", request.length / KIB),
             RequestKind::Write => format!("w{}", request.length / KIB),
+            RequestKind::WriteThrough => format!("t{}", request.length / KIB),
             RequestKind::Flush => "f".to_owned(),
         };
         let step = |place: usize| {
