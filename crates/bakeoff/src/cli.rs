@@ -212,6 +212,9 @@ pub struct RunArguments {
     /// Print only the verdict and what failed
     #[arg(long, short)]
     pub quiet: bool,
+    /// Print all tables, and not only the answer
+    #[arg(long, conflicts_with = "quiet")]
+    pub full: bool,
 }
 
 impl RunArguments {
@@ -295,9 +298,12 @@ pub struct Check {
 pub struct ReportArguments {
     /// The run folder
     pub dir: PathBuf,
-    /// The format of the report (by default that of FILE's ending, else term)
+    /// The format of the report (by default that of FILE's ending, else brief)
     #[arg(long)]
     pub format: Option<String>,
+    /// Print all tables, and not only the answer; as --format term
+    #[arg(long, conflicts_with_all = ["format", "output"])]
+    pub full: bool,
     /// What each row of --format csv is (by default a trial, or a power cut if there are no trials)
     #[arg(long, value_enum, value_name = "WHAT")]
     pub rows: Option<CsvRowKind>,
@@ -320,7 +326,7 @@ pub struct ReportArguments {
 
 impl ReportArguments {
     /// The form of the report: the one that was asked for, else that of the file's ending, else the
-    /// terminal's.
+    /// answer for a terminal.
     ///
     /// # Errors
     /// An ending that says none.
@@ -329,7 +335,7 @@ impl ReportArguments {
             return Ok(format);
         }
         let Some(ending) = self.output.as_ref().and_then(|path| path.extension()) else {
-            return Ok("term");
+            return Ok(if self.full { "term" } else { "brief" });
         };
         let ending = ending.to_string_lossy();
         format_of_ending(&ending).ok_or_else(|| {

@@ -10,9 +10,31 @@ use crate::words;
 const HOST: &str = "host";
 const NAMED: usize = 3;
 
-/// "On a simulated SATA SSD (ssd-sata), 1.00 ms a flush; a small synced write takes 0.09 ms on this
+/// "On a simulated SATA SSD (ssd-sata), 0.85 ms a flush; a small synced write takes 0.09 ms on this
 /// machine’s own disk."
 pub fn describe_disks(document: &Document) -> Option<String> {
+    let on = describe_simulated(document)?;
+    let own = own_sync_s(document).map_or_else(String::new, |seconds| {
+        format!(
+            "; a small synced write takes {} on this machine’s own disk",
+            words::format_seconds(seconds)
+        )
+    });
+    Some(format!("On {on}{own}."))
+}
+
+/// The disks in one sentence, this machine's own one, too.
+pub fn name_disks(document: &Document) -> String {
+    let run = &document.run.run;
+    let has_disk = run.factors.iter().any(|(name, _)| *name == OwnFactor::Disk);
+    match describe_simulated(document) {
+        Some(on) => format!("On {on}."),
+        None if has_disk => "On this machine’s own disk.".into(),
+        None => String::new(),
+    }
+}
+
+fn describe_simulated(document: &Document) -> Option<String> {
     let run = &document.run.run;
     let disk = OwnFactor::Disk.as_str();
     let levels = run.levels_of(disk);
@@ -36,13 +58,7 @@ pub fn describe_disks(document: &Document) -> Option<String> {
         }
     };
     let beside = if has_own { ", and on this machine’s own disk" } else { "" };
-    let own = own_sync_s(document).map_or_else(String::new, |seconds| {
-        format!(
-            "; a small synced write takes {} on this machine’s own disk",
-            words::format_seconds(seconds)
-        )
-    });
-    Some(format!("On {on}{beside}{own}."))
+    Some(format!("{on}{beside}"))
 }
 
 /// "SATA SSD (ssd-sata), 1.00 ms a flush"; in records of an older bakeoff "disk, ssd-sata".

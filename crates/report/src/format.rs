@@ -16,7 +16,7 @@ pub struct ReportFormat {
     write: fn(&Document, &Options) -> Result<String>,
 }
 
-pub static FORMATS: [ReportFormat; 6] = [
+pub static FORMATS: [ReportFormat; 7] = [
     ReportFormat {
         name: "html",
         about: "One file for a browser",
@@ -42,14 +42,20 @@ pub static FORMATS: [ReportFormat; 6] = [
         write: markdown::write,
     },
     ReportFormat {
+        name: "brief",
+        about: "The answer in 25 lines at most",
+        endings: &[],
+        write: term::write_brief,
+    },
+    ReportFormat {
         name: "term",
-        about: "Tables for the terminal",
+        about: "All tables for the terminal",
         endings: &["term"],
         write: term::write,
     },
     ReportFormat {
         name: "text",
-        about: "What the terminal shows, without colours and at most 80 columns wide",
+        about: "All that the terminal shows, without colours and at most 80 columns wide",
         endings: &["txt", "text"],
         write: term::write_text,
     },

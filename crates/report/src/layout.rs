@@ -10,6 +10,9 @@ use crate::chart::STYLES;
 use crate::promises;
 use crate::words;
 
+/// The level of `rate` at which each client waits for its answer.
+pub const CLOSED: (&str, &str) = (OwnFactor::Rate.as_str(), "closed");
+
 /// A level of each factor that varies beside the compared one, in their order.
 pub type ConditionLevels<'a> = Vec<&'a str>;
 

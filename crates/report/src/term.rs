@@ -1,5 +1,6 @@
 //! The run in a terminal: the first screen last and its verdict at the very end, where the eye is.
 
+mod brief;
 mod strips;
 mod sweep;
 mod table;
@@ -12,6 +13,8 @@ use crate::disk;
 use crate::section::{SectionKind, SectionPart};
 use crate::sections::SECTIONS;
 use crate::{DocumentLayout, Options, Result};
+
+pub use brief::write as write_brief;
 
 /// Leaves out blocks that a terminal has no room for.
 pub fn write(document: &Document, options: &Options) -> Result<String> {

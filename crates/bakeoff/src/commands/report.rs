@@ -43,8 +43,8 @@ pub fn run(arguments: &cli::ReportArguments) -> Result<Exit, CommandFailure> {
     Ok(Exit::Done)
 }
 
-/// For a run that has just ended: writes the HTML report and prints the tables, or only the
-/// verdict.
+/// For a run that has just ended: writes the HTML report and prints the answer, all tables, or only
+/// the verdict.
 pub fn show_run(
     arguments: &cli::RunArguments,
     folder: &RunFolder,
@@ -58,8 +58,9 @@ pub fn show_run(
         return print(&format!("{}\n", bakeoff_report::verdict(document)));
     }
     let lines = Options { present, ..output_options(true) };
-    print(&render_document(document, "term", &lines)?)?;
-    print(&format!("\nThe report: {}\n", path.display()))
+    let format = if arguments.full { "term" } else { "brief" };
+    print(&render_document(document, format, &lines)?)?;
+    print(&format!("The report: {}\n", path.display()))
 }
 
 /// Refuses to overwrite a record of the run that is read, under whatever name.

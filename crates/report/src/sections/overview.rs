@@ -14,13 +14,12 @@ use bakeoff_results::{Cut, CutPlan, Machine, OwnFactor, PlanShard, Status};
 
 use crate::block::{Headline, ReportBlock};
 use crate::changes::JudgedChanges;
-use crate::layout::{self, DocumentLayout};
+use crate::layout::{self, CLOSED, DocumentLayout};
 use crate::sentence::RunAnswer;
 use crate::verdict;
 use crate::words;
 use crate::worst_losses::Losses;
 
-const CLOSED: (&str, &str) = (OwnFactor::Rate.as_str(), "closed");
 const WAITS: &str = "each client waits for its answer";
 
 pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {

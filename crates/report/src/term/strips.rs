@@ -38,7 +38,7 @@ impl TerminalWriter {
         format!("\n{title}{charts}{table}")
     }
 
-    fn write_chart(&self, head: &StripHead, at: usize, group: &StripGroup) -> String {
+    pub(super) fn write_chart(&self, head: &StripHead, at: usize, group: &StripGroup) -> String {
         let label = |row: &StripRow| row.strips[at].drawn.label.clone();
         let figure = group.rows.iter().map(|row| label(row).chars().count()).max().unwrap_or(0);
         let room = self.width.saturating_sub(figure + NARROW + 4).max(8);

@@ -107,13 +107,13 @@ pub fn page() -> Vec<Piece> {
 #[test]
 fn formats_go_by_their_names_and_by_the_ends_of_files() {
     let names = FORMATS.each_ref().map(|format| format.name);
-    assert_eq!(names, ["html", "json", "csv", "md", "term", "text"]);
+    assert_eq!(names, ["html", "json", "csv", "md", "brief", "term", "text"]);
     assert_eq!((format_of_ending("HTML"), format_of_ending("pdf")), (Some("html"), None));
     assert_eq!(format_of_ending("txt"), Some("text"));
     let error =
         render(&three().document(), "pdf", &Options::default()).expect_err("no such format");
     assert!(
-        error.to_string().ends_with("choose one of: html, json, csv, md, term, text"),
+        error.to_string().ends_with("choose one of: html, json, csv, md, brief, term, text"),
         "{error}"
     );
 }

@@ -1,6 +1,7 @@
 //! What a reader of reports sees, of synthetic documents.
 
 mod blocks;
+mod brief;
 mod browser;
 mod contrast;
 mod cuts;
