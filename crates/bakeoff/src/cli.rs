@@ -209,7 +209,7 @@ pub struct RunArguments {
     /// Print the plan and stop
     #[arg(long)]
     pub dry_run: bool,
-    /// Print only the verdict and what failed
+    /// Print only the verdict, a sentence a line, and what failed
     #[arg(long, short)]
     pub quiet: bool,
     /// Print all tables, and not only the answer

@@ -51,7 +51,7 @@ pub use articles::{ArticleRun, write_articles};
 pub use confidence::{Confidence, ConfidenceGrade};
 pub use format::{FORMATS, ReportFormat, format_of_ending, render, render_blocks};
 pub use layout::{ConditionLevels, DocumentLayout};
-pub use sentence::verdict;
+pub use sentence::{list_sentences, verdict};
 pub use two_runs::{ComparedRun, FORMATS as TWO_RUNS_FORMATS, two_runs};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

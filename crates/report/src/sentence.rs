@@ -37,10 +37,15 @@ use crate::words;
 ///
 /// It goes by the figure of merit and never claims more than the 95 % intervals allow.
 pub fn verdict(document: &Document) -> String {
+    list_sentences(document).join(" ")
+}
+
+/// The verdict, sentence by sentence: the disk, broken promises, each answer, caveats.
+pub fn list_sentences(document: &Document) -> Vec<String> {
     let said = RunAnswer::from_layout(&DocumentLayout::new(document));
     let sentences = said.sentences.iter().map(StyledText::text);
-    let all = [said.on, said.broken].into_iter().chain(sentences).chain([said.rest]);
-    all.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    let all = [said.on, said.broken].into_iter().chain(sentences).chain(said.rest);
+    all.filter(|part| !part.is_empty()).collect()
 }
 
 #[derive(Serialize)]
@@ -51,12 +56,18 @@ pub struct RunAnswer {
     /// One for each promise of durability, or one of the run.
     #[serde(serialize_with = "write_plain")]
     pub sentences: Vec<StyledText>,
-    pub rest: String,
+    /// Caveats, a sentence each.
+    #[serde(serialize_with = "write_joined")]
+    pub rest: Vec<String>,
     pub confidence: Option<Confidence>,
 }
 
 fn write_plain<S: Serializer>(texts: &[StyledText], to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(texts.iter().map(StyledText::text))
+}
+
+fn write_joined<S: Serializer>(sentences: &[String], to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&sentences.join(" "))
 }
 
 impl RunAnswer {
@@ -96,7 +107,7 @@ impl RunAnswer {
         let sentence = |clause: &String| capitalize_text(document, clause) + ".";
         let broken = promises::describe_broken(document);
         let broken = if broken.is_empty() { String::new() } else { sentence(&broken.join("; ")) };
-        let rest = clauses.iter().map(sentence).collect::<Vec<_>>().join(" ");
+        let rest = clauses.iter().map(sentence).collect();
         let on = disk::describe_disks(document).unwrap_or_default();
         Self { on, broken, sentences, rest, confidence }
     }

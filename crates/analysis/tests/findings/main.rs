@@ -6,6 +6,7 @@ mod catalogue;
 mod figures;
 mod fileio;
 mod headlines;
+mod images;
 mod kept;
 mod page;
 mod power_cut;

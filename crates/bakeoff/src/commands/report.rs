@@ -55,7 +55,8 @@ pub fn show_run(
     let page = Options { present: present.clone(), ..output_options(false) };
     write_here(&path, &render_document(document, "html", &page)?)?;
     if arguments.quiet {
-        return print(&format!("{}\n", bakeoff_report::verdict(document)));
+        let sentences = bakeoff_report::list_sentences(document);
+        return print(&format!("{}\n", sentences.join("\n")));
     }
     let lines = Options { present, ..output_options(true) };
     let format = if arguments.full { "term" } else { "brief" };

@@ -1,8 +1,6 @@
 //! The models beside published figures, most of which did not go into them: the table of
 //! docs/disks.md.
 
-use std::fs;
-
 use bakeoff_devices::device::{DeviceRequest, RequestKind};
 use bakeoff_devices::ext4::{Ext4, Ext4MountOptions, Mode, SyncScope};
 use bakeoff_devices::models::Models;
@@ -114,7 +112,6 @@ fn the_page_has_each_published_figure_beside_what_the_model_says() {
         )
     };
     let rows: Vec<String> = PUBLISHED.iter().map(row).collect();
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/disks.md");
-    let page = fs::read_to_string(page).expect("the page of disks");
+    let page = include_str!("../../../../docs/disks.md");
     assert!(page.contains(&rows.join("\n")), "docs/disks.md should have\n{}", rows.join("\n"));
 }

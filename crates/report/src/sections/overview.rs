@@ -26,7 +26,7 @@ pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
     let document = layout.document;
     let RunAnswer { on, broken, sentences, rest, confidence } = RunAnswer::from_layout(layout);
     let confidence = confidence.map(|it| it.badge());
-    let headline = Headline { on, broken, sentences, rest, confidence };
+    let headline = Headline { on, broken, sentences, rest: rest.join(" "), confidence };
     let facts = key_facts(document).into_iter().map(|(name, fact)| (name.to_owned(), fact));
     let cases = verdict::find_cases(layout);
     let losses = Losses::from_document(document);
