@@ -45,7 +45,7 @@ const STANDARD: [DeviceModel; 10] = [
     .with_sources(sources::SSD_NVME_SLOW),
     DeviceModel::new(
         "ssd-nvme-plp",
-        "server's NVMe SSD with power-loss protection: a flush costs nothing",
+        "NVMe SSD of a server, with power-loss protection: a flush costs nothing",
         || Box::new(SsdParameters::nvme_plp()),
     )
     .with_sources(sources::SSD_NVME_PLP),

@@ -9,6 +9,8 @@ use crate::words;
 
 const HOST: &str = "host";
 const NAMED: usize = 3;
+/// As a factor it takes the place of a model's own flush.
+const FLUSH_US: &str = "flush_us";
 
 /// "On a simulated SATA SSD (ssd-sata), 0.85 ms a flush; a small synced write takes 0.09 ms on this
 /// machine’s own disk."
@@ -67,9 +69,11 @@ fn describe_disk(run: &Run, level: &str) -> String {
         return format!("disk ({level})");
     };
     let DiskFact { simulates, flush_s, .. } = fact;
-    match flush_s {
+    let is_varied = run.factors.iter().any(|(name, _)| name == FLUSH_US);
+    match flush_s.filter(|_| !is_varied) {
+        Some(0.0) => format!("{simulates} ({level}), no flush"),
         Some(flush_s) => {
-            format!("{simulates} ({level}), {} a flush", words::format_seconds(*flush_s))
+            format!("{simulates} ({level}), {} a flush", words::format_seconds(flush_s))
         }
         None => format!("{simulates} ({level})"),
     }

@@ -82,8 +82,11 @@ impl RunAnswer {
         let confidence = Confidence::from_cases(layout, &cases).filter(|_| is_compared);
         let mut clauses = Vec::new();
         if is_compared {
-            clauses.extend(unreached_limits::list_clauses(document));
             clauses.extend(disk::describe_turns(layout));
+        }
+        clauses.extend(promises::describe_kept(document));
+        if is_compared {
+            clauses.extend(unreached_limits::list_clauses(document));
             clauses.extend(machines::describe_apart(layout, &cases));
             clauses.extend(caveats::otherwise_counted(layout, &cases));
             clauses.extend(caveats::held_back(layout));
@@ -92,7 +95,6 @@ impl RunAnswer {
             clauses.extend(caveats::name_fresh(layout));
             clauses.extend(offered_rate::describe_behind(layout));
         }
-        clauses.extend(promises::describe_kept(document));
         clauses.extend(caveats::below_noise(&cases));
         clauses.extend(caveats::name_missing(layout, &cases));
         clauses.extend(caveats::count_lost(document));

@@ -303,10 +303,13 @@ pub(crate) fn lock_for_writing(held: &TrustedFolder, dir: &Path) -> Result<()> {
     Err(Error::Busy(dir.to_owned()))
 }
 
+/// Durable: after a power cut the run goes on.
 fn write_new(folder: &TrustedFolder, name: &str, text: &str) -> std::io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o644))?;
-    File::from(file).write_all(text.as_bytes())
+    let mut file = File::from(file);
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
 }
 
 /// SQLite follows no links, either.

@@ -7,25 +7,10 @@ use bakeoff_report::{Options, render};
 use crate::kept;
 use crate::page::{Named, check_page, path};
 
-/// How each line of the demo's answer begins and ends in README; what is left out are conditions and other levels.
-const DEMO: [(&str, &str); 6] = [
-    ("On a simulated ", "own disk."),
-    ("With every commit kept, sqlite", " as sqlite"),
-    ("If the last second may be lost, ", ")"),
-    ("With every commit kept, fjall would ", " a flush"),
-    ("No promise was broken ", "break it)."),
-    ("Low confidence: ", "alone."),
-];
-
+/// What a terminal shows of the demo.
 fn demo() -> Named {
-    let report = render(&kept::read("demo"), "text", &Options::default()).expect("a report");
-    let report = report.replace(['○', '┄'], " ").split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = |(start, end): (&str, &str)| {
-        let (_, rest) = report.split_once(start).expect(start);
-        let (words, _) = rest.split_once(end).expect(end);
-        format!("{start}{words}{end}{}", if end.ends_with('.') { "" } else { " ..." })
-    };
-    ("demo", format!("```\n{}\n```", DEMO.map(line).join("\n")))
+    let answer = render(&kept::read("demo"), "brief", &Options::default()).expect("an answer");
+    ("demo", format!("```\n{}\n```", answer.trim_end()))
 }
 
 #[test]

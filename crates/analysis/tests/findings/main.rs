@@ -5,6 +5,7 @@
 mod catalogue;
 mod figures;
 mod fileio;
+mod flush;
 mod headlines;
 mod images;
 mod kept;

@@ -82,7 +82,11 @@ impl Volume {
         if inode.kind == FileType::Symlink {
             return Err(Errno::NODATA);
         }
-        rustix::fs::getxattr(path_of(inode.any_descriptor()), name, buffer)
+        let path = path_of(inode.any_descriptor());
+        if buffer.is_empty() {
+            return rustix::fs::getxattr_query(path, name);
+        }
+        rustix::fs::getxattr(path, name, buffer)
     }
 
     /// Each name ends in a zero byte; an empty buffer asks for the length only.
@@ -91,7 +95,11 @@ impl Volume {
         if inode.kind == FileType::Symlink {
             return Ok(0);
         }
-        rustix::fs::listxattr(path_of(inode.any_descriptor()), buffer)
+        let path = path_of(inode.any_descriptor());
+        if buffer.is_empty() {
+            return rustix::fs::listxattr_query(path);
+        }
+        rustix::fs::listxattr(path, buffer)
     }
 
     pub fn removexattr(&self, ino: InodeNumber, name: &OsStr) -> Result<(), Errno> {

@@ -15,6 +15,7 @@ mod model;
 mod seen;
 
 mod armed;
+mod attributes;
 mod disk;
 mod ext4;
 mod fuse;

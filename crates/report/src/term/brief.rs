@@ -5,7 +5,7 @@ use bakeoff_analysis::{Document, Weight};
 use bakeoff_results::OwnFactor;
 
 use super::{TerminalWriter, fill};
-use crate::block::{Answered, Headline, ReportBlock, Strips, Tone};
+use crate::block::{Answered, Headline, ReportBlock, StripGroup, Strips, Tone};
 use crate::confidence::{Confidence, ConfidenceGrade};
 use crate::layout::CLOSED;
 use crate::sections::SECTIONS;
@@ -20,7 +20,7 @@ const ON: usize = 3;
 const BROKEN: usize = 2;
 const SENTENCES: usize = 7;
 const SURE: usize = 2;
-const REST: usize = 2;
+const REST: usize = 3;
 const MISLEADING: usize = 2;
 const NEXT: usize = 3;
 /// How many warnings are named.
@@ -142,49 +142,47 @@ impl TerminalWriter {
 
     /// As many operations and promises of the chart as have room, the first ones first.
     fn fit_charts(&self, of: &Strips, room: usize) -> Vec<String> {
-        let mut lines: Vec<String> = Vec::new();
         for heads in (1..=of.heads.len()).rev() {
-            lines = self.write_groups(of, heads);
+            let lines = self.write_groups(of, heads).concat();
             if lines.len() <= room {
                 return lines;
             }
         }
-        // The promises that have room, each as a whole.
-        let (mut fitting, mut left) = (Vec::new(), room.saturating_sub(1));
-        for group in of.groups.iter().map(|group| self.write_chart_lines(of, group, 1)) {
-            if group.len() > left {
+        let groups = self.write_groups(of, 1);
+        let mut lines = Vec::new();
+        for group in &groups {
+            if lines.len() + group.len() >= room {
                 break;
             }
-            left -= group.len();
-            fitting.extend(group);
+            lines.extend(group.iter().cloned());
         }
-        if !fitting.is_empty() {
-            fitting.extend(self.clip("More of it: --full", 1));
-            return fitting;
+        if lines.is_empty() {
+            // Too many levels: the fastest ones. A line or two would say nothing.
+            let most = if room < 4 { 0 } else { room - 1 };
+            lines = groups
+                .first()
+                .map_or_else(Vec::new, |group| group.iter().take(most).cloned().collect());
         }
-        // Too many levels: the fastest ones.
-        lines.truncate(room.saturating_sub(1));
-        lines.extend(self.clip("More levels: --full", 1));
-        if room < 4 { Vec::new() } else { lines }
+        if !lines.is_empty() {
+            lines.extend(self.clip("More of it: --full", 1));
+        }
+        lines
     }
 
-    fn write_groups(&self, of: &Strips, heads: usize) -> Vec<String> {
-        of.groups.iter().flat_map(|group| self.write_chart_lines(of, group, heads)).collect()
-    }
-
-    fn write_chart_lines(
-        &self,
-        of: &Strips,
-        group: &crate::block::StripGroup,
-        heads: usize,
-    ) -> Vec<String> {
-        let title = (!group.title.is_empty()).then(|| {
-            let first = self.clip(&group.title, 1).into_iter().next().unwrap_or_default();
-            self.paint.bold(&first)
-        });
-        let charts = of.heads.iter().take(heads).enumerate();
-        let charts: String = charts.map(|(at, head)| self.write_chart(head, at, group)).collect();
-        title.into_iter().chain(charts.lines().map(str::to_owned)).collect()
+    /// The lines of each promise. A single operation is named once, above the first.
+    fn write_groups(&self, of: &Strips, heads: usize) -> Vec<Vec<String>> {
+        let group = |(number, group): (usize, &StripGroup)| {
+            let named = heads > 1 || number == 0;
+            let title = self.clip(&group.title, 1).into_iter().map(|line| self.paint.bold(&line));
+            let mut lines: Vec<String> = title.collect();
+            for (at, head) in of.heads.iter().take(heads).enumerate() {
+                let chart = self.write_chart(head, at, group);
+                let skipped = if named { 0 } else { self.write_head(head).lines().count() };
+                lines.extend(chart.lines().skip(skipped).map(str::to_owned));
+            }
+            lines
+        };
+        of.groups.iter().enumerate().map(group).collect()
     }
 }
 

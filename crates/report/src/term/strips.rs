@@ -46,7 +46,7 @@ impl TerminalWriter {
         let names: Vec<Vec<String>> = names.collect();
         let name = names.iter().flatten().map(|line| line.chars().count()).max().unwrap_or(0);
         let plot = self.width.saturating_sub(name + figure + 4).clamp(1, WIDE);
-        let mut out = format!("{}\n", self.fill(&format!("{}: {}", head.name, head.unit)));
+        let mut out = self.write_head(head);
         for (row, names) in group.rows.iter().zip(&names) {
             let signs = match plot >= NARROW {
                 true => row.strips[at].drawn.signs(plot, self.unicode),
@@ -58,6 +58,11 @@ impl TerminalWriter {
             out.extend(names.iter().skip(1).map(|more| format!(" {more}\n")));
         }
         out
+    }
+
+    /// The operation, its unit, and which side is better.
+    pub(super) fn write_head(&self, head: &StripHead) -> String {
+        format!("{}\n", self.fill(&format!("{}: {}", head.name, head.unit)))
     }
 
     /// A figure without room goes to the next line.

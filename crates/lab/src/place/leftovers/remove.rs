@@ -6,7 +6,9 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use bakeoff_folders::trust::TrustedFolder;
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags, Stat, fstat, openat, unlinkat};
+use rustix::fs::{
+    AtFlags, Dir, Mode, OFlags, RenameFlags, ResolveFlags, Stat, fstat, openat, openat2, unlinkat,
+};
 use rustix::io::Errno;
 
 use super::MARKER;
@@ -127,12 +129,24 @@ fn remove_or_open(folder: &OwnedFd, name: &CStr, device: u64) -> io::Result<Opti
         Err(Errno::ISDIR | Errno::PERM) => {}
         Err(error) => return Err(error.into()),
     }
-    let below = open_folder(folder, name)?;
-    if fstat(&below)?.st_dev != device {
+    let is_mounted = || {
         let what = format!("something is mounted on {}", name.to_string_lossy());
-        return Err(io::Error::new(io::ErrorKind::ResourceBusy, what));
+        Err(io::Error::new(io::ErrorKind::ResourceBusy, what))
+    };
+    match open_unmounted(folder, name) {
+        Ok(below) if fstat(&below)?.st_dev == device => Ok(Some(below)),
+        Ok(_) | Err(Errno::XDEV) => is_mounted(),
+        Err(error) => Err(error.into()),
     }
-    Ok(Some(below))
+}
+
+/// Fails with `EXDEV` on a mount, also on one of the same file system (`mount --bind`), which has
+/// the same device number. Linux before 5.6 can't tell.
+fn open_unmounted(at: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
+    match openat2(at, name, FOLDER, Mode::empty(), ResolveFlags::NO_XDEV) {
+        Err(Errno::NOSYS | Errno::PERM) => open_folder(at, name),
+        opened => opened,
+    }
 }
 
 /// Moves a nested folder to the top under a new name; returns the next number.
@@ -149,9 +163,13 @@ fn raise_folder(from: &OwnedFd, name: &CStr, top: &OwnedFd, mut number: u64) -> 
 }
 
 fn open_folder(at: impl AsFd, name: impl rustix::path::Arg) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(at, name, flags, Mode::empty())
+    openat(at, name, FOLDER, Mode::empty())
 }
+
+const FOLDER: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 
 #[cfg(test)]
 mod tests {
@@ -179,6 +197,31 @@ mod tests {
         assert!(remove_work(&parent, "work".as_ref(), None).unwrap());
         assert!(!work.exists() && victim.join("thesis").exists());
         assert!(!remove_work(&parent, "work".as_ref(), None).unwrap(), "it is gone");
+    }
+
+    /// Only root may mount; nothing is mounted elsewhere.
+    #[test]
+    fn what_is_mounted_from_the_same_file_system_is_not_entered() {
+        let place = tempfile::tempdir().unwrap();
+        let [work, thesis] = ["work", "thesis"].map(|name| place.path().join(name));
+        fs::create_dir_all(work.join("m")).unwrap();
+        fs::create_dir(&thesis).unwrap();
+        fs::write(thesis.join("chapter1"), "years").unwrap();
+        let mount = |words: &[&std::ffi::OsStr]| {
+            let done = std::process::Command::new(words[0]).args(&words[1..]).status();
+            done.is_ok_and(|status| status.success())
+        };
+        let at = work.join("m");
+        if !rustix::process::geteuid().is_root()
+            || !mount(&["mount".as_ref(), "--bind".as_ref(), thesis.as_ref(), at.as_ref()])
+        {
+            return;
+        }
+        let folder: OwnedFd = fs::File::open(&work).unwrap().into();
+        let error = empty_folder(&folder, fstat(&folder).unwrap().st_dev).unwrap_err();
+        assert!(mount(&["umount".as_ref(), at.as_ref()]));
+        assert!(error.to_string().contains("mounted on m"), "{error}");
+        assert!(thesis.join("chapter1").exists(), "it is somebody else's");
     }
 
     #[test]
