@@ -20,6 +20,7 @@ pub fn disk_facts(registry: &Registry, experiment: &Experiment) -> Vec<DiskFact>
             level: level.to_owned(),
             simulates: models.describe_simulation(&spec),
             flush_s: spec.read_number("flush_us").map(|flush_us| flush_us * 1e-6),
+            timed: None,
         })
     };
     plain.filter(|level| *level != HOST).filter_map(fact).collect()
