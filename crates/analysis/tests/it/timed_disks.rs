@@ -1,6 +1,6 @@
 //! Disks that a model is like, timed before the run and after it.
 
-use bakeoff_analysis::WarningKind;
+use bakeoff_analysis::{WarningKind, two_runs};
 use bakeoff_results::{DiskFact, FlushTiming, Run, TimedDisk};
 use bakeoff_testkit::synthetic::sample_timing;
 
@@ -32,4 +32,20 @@ fn a_disk_that_flushes_otherwise_after_the_run_is_told() {
     for (before, after) in [(240.0, Some(350.0)), (240.0, None), (3.0, Some(20.0))] {
         assert_eq!(said(before, after), "", "{before} {after:?}");
     }
+}
+
+#[test]
+fn two_runs_on_one_disk_that_was_modelled_anew_differ() {
+    let document = |model: &str| {
+        let mut run = run_on_timed_disk(240.0, None);
+        run.disks[0].timed.as_mut().unwrap().model = model.to_owned();
+        read(&run, &blocks(2))
+    };
+    let found = two_runs(&document("ssd-sata"), &document("null")).set_up;
+    let [change] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(change.what, "model of the disk like:/data");
+    assert_eq!(
+        (change.before.as_deref(), change.after.as_deref()),
+        (Some("ssd-sata"), Some("null"))
+    );
 }
