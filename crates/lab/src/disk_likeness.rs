@@ -39,11 +39,17 @@ impl DiskLikeness {
     /// Fails if no device can have these times.
     pub fn find(models: &Models, timing: &DiskTiming) -> Result<Self, SpecError> {
         let mut all = list_times(models);
-        all.sort_by(|one, other| one.flush_s.total_cmp(&other.flush_s));
-        let by_distance = |one: &&ModelTimes, other: &&ModelTimes| {
+        let by_distance = |one: &ModelTimes, other: &ModelTimes| {
             one.find_distance(timing).total_cmp(&other.find_distance(timing))
         };
-        let nearest = all.iter().min_by(by_distance).expect("a model of an SSD comes with bakeoff");
+        // Of those with the same flush the nearest is the last.
+        all.sort_by(|one, other| {
+            one.flush_s.total_cmp(&other.flush_s).then_with(|| by_distance(other, one))
+        });
+        let nearest = all
+            .iter()
+            .min_by(|one, other| by_distance(one, other))
+            .expect("a model of an SSD comes with bakeoff");
         let spec = models.parse(&nearest.name)?;
         let parameters = list_parameters(&spec, timing);
         let parameters: Vec<(&str, &str)> =

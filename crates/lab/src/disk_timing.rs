@@ -186,6 +186,6 @@ fn time_all(folder: &Path, file: &mut TimedFile, plan: &TimingPlan) -> io::Resul
         timing.reads_at_once = Some((many / alone).max(1.0));
         timing.read_mb_s = Some(read_in_order(&mut read_file, plan.in_order / 2)?);
     }
-    timing.doubts = medium.find_doubts(&timing.flush, file.is_direct());
+    timing.doubts = medium.find_doubts(&timing, file.is_direct());
     Ok(timing)
 }

@@ -3,13 +3,17 @@
 use std::io;
 use std::path::Path;
 
-use bakeoff_results::{FlushTiming, LEAST_FLUSH_S};
+use bakeoff_results::{DiskTiming, LEAST_FLUSH_S};
 
 use crate::machine::accounts::{BlockDevice, is_fuse};
 use crate::machine::describe_machine;
 
 /// Above this share a drive's garbage collection may have no room.
 const FULL: f64 = 0.8;
+
+/// Seconds of a random read that an arm may have a part in. Virtual disks say that they turn, whatever
+/// they lie on.
+const ARM_S: f64 = 1e-3;
 
 /// Kinds of file systems whose disk is in another machine.
 const NETWORK: [&str; 9] =
@@ -46,8 +50,9 @@ impl DiskMedium {
     }
 
     /// Each as a clause.
-    pub fn find_doubts(&self, flush: &FlushTiming, is_direct: bool) -> Vec<String> {
+    pub fn find_doubts(&self, timing: &DiskTiming, is_direct: bool) -> Vec<String> {
         let Self { file_system, .. } = self;
+        let flush = &timing.flush;
         let is_free = flush.flush_s < LEAST_FLUSH_S;
         let is_cached = self.write_cache.as_deref() == Some("write back");
         let doubt = |holds: bool, text: &str| holds.then(|| text.to_owned());
@@ -90,7 +95,7 @@ impl DiskMedium {
                  is not known",
             ),
             doubt(
-                self.turns == Some(true),
+                self.turns == Some(true) && timing.read_s.is_none_or(|seconds| seconds > ARM_S),
                 "this disk turns: a model of an SSD has its times and no way of its arm; \
                  hdd-7200 and hdd-5400 have one",
             ),
@@ -101,19 +106,14 @@ impl DiskMedium {
 
 #[cfg(test)]
 mod tests {
+    use bakeoff_testkit::synthetic::sample_timing;
+
     use super::*;
 
-    fn flush(halves_s: [f64; 2]) -> FlushTiming {
-        let flush_s = (halves_s[0] + halves_s[1]) / 2.0;
-        FlushTiming {
-            write_s: Some(20e-6),
-            flush_s,
-            halves_s,
-            median_s: flush_s,
-            mean_s: flush_s,
-            p99_s: flush_s,
-            humps_s: None,
-        }
+    fn timing(halves_s: [f64; 2]) -> DiskTiming {
+        let mut timing = sample_timing([20.0, 1e6 * (halves_s[0] + halves_s[1]) / 2.0, 5000.0]);
+        timing.flush.halves_s = halves_s;
+        timing
     }
 
     fn known() -> DiskMedium {
@@ -123,7 +123,8 @@ mod tests {
 
     #[test]
     fn what_makes_times_doubtful_is_told_and_nothing_else() {
-        let (free, steady) = (flush([2e-6, 4e-6]), flush([300e-6, 400e-6]));
+        let (free, steady) = (timing([2e-6, 4e-6]), timing([300e-6, 400e-6]));
+        let quick = DiskTiming { read_s: Some(60e-6), ..steady.clone() };
         for (medium, timed, is_direct, words) in [
             (known(), &steady, true, None),
             (known(), &free, true, None),
@@ -135,7 +136,7 @@ mod tests {
             ),
             (DiskMedium { is_virtual: true, ..known() }, &free, true, Some("the host may keep")),
             (DiskMedium { is_virtual: true, ..known() }, &steady, true, None),
-            (known(), &flush([300e-6, 500e-6]), true, Some("0.30 ms in the first half and 0.50")),
+            (known(), &timing([300e-6, 500e-6]), true, Some("0.30 ms in the first half and 0.50")),
             (DiskMedium { used: 0.81, ..known() }, &steady, true, Some("81 %")),
             (known(), &steady, false, Some("no direct I/O")),
             (
@@ -146,6 +147,7 @@ mod tests {
             ),
             (DiskMedium { write_cache: None, ..known() }, &steady, true, Some("no block device")),
             (DiskMedium { turns: Some(true), ..known() }, &steady, true, Some("hdd-7200")),
+            (DiskMedium { turns: Some(true), ..known() }, &quick, true, None),
         ] {
             let doubts = medium.find_doubts(timed, is_direct);
             assert_eq!(doubts.len(), usize::from(words.is_some()), "{medium:?}: {doubts:?}");

@@ -40,24 +40,23 @@ pub fn print_cost(
 
 fn describe_timing(timing: &DiskTiming) -> [(&'static str, String); 4] {
     let FlushTiming { write_s, median_s, mean_s, p99_s, humps_s, .. } = &timing.flush;
-    let written =
-        write_s.map_or_else(String::new, |seconds| format!("written in {}, ", format_s(seconds)));
+    let written = write_s.map_or_else(String::new, |seconds| format!("in {}, ", format_s(seconds)));
     let humps = humps_s.map_or_else(String::new, |[short, long]| {
         format!(", in two groups around {} and {}", format_s(short), format_s(long))
     });
     let flushed = format!(
-        "{written}written and flushed in {} (median {}, p99 {}{humps}), written through in {}; a flush of \
-         nothing takes {}",
+        "{written}with its flush in {} (median {}, p99 {}{humps}), written through in {}; a flush of nothing \
+         takes {}",
         format_s(*mean_s),
         format_s(*median_s),
         format_s(*p99_s),
         format_s(timing.write_through_s),
         format_s(timing.clean_flush_s)
     );
-    let appends = timing
-        .appends
-        .iter()
-        .map(|(writers, rate)| format!("{} by {writers} at once", format_two_digits(*rate)));
+    let appends = timing.appends.iter().map(|(writers, rate)| {
+        let noun = if *writers == 1 { "writer" } else { "writers" };
+        format!("{} by {writers} {noun}", format_two_digits(*rate))
+    });
     let reads = match (timing.read_s, timing.reads_at_once) {
         (Some(read_s), Some(at_once)) => {
             format!("{} each, {} at once", format_s(read_s), format_two_digits(at_once))
@@ -70,7 +69,7 @@ fn describe_timing(timing: &DiskTiming) -> [(&'static str, String); 4] {
         |rate| format!("{} MB/s read, {written}", format_two_digits(rate)),
     );
     [
-        ("4 KiB over others", flushed),
+        ("4 KiB overwritten", flushed),
         ("flushed appends of 4 KiB, a second", appends.collect::<Vec<_>>().join(", ")),
         ("random reads of 4 KiB", reads),
         ("1 MiB after the other", in_order),
