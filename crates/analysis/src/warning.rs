@@ -96,6 +96,7 @@ kinds! {
     NeighboursStarved, "neighbours-starved", Weakens, "the background I/O got less done than beside another level of the block";
     DiskLate, "disk-late", Weakens, "the virtual disk did not keep its model’s time";
     DiskTooFast, "disk-too-fast", Weakens, "the modelled disk is about as fast as a virtual one can be";
+    TimedDiskChanged, "timed-disk-changed", Weakens, "a disk that a model is like flushed slower or faster after the run than before it, by more than half";
     ClientsStarved, "clients-starved", Weakens, "some clients waited while others were served again and again, so that latencies hold more time than the clients had";
     RatesNotCounted, "rates-not-counted", Weakens, "rates follow from latencies, since an older bakeoff kept too little to count them";
     TimeMissing, "time-missing", Weakens, "the latencies do not add up to the clients’ time";

@@ -411,9 +411,11 @@ pub enum ListTopic {
 /// `bakeoff doctor`.
 #[derive(Debug, Args)]
 pub struct Doctor {
-    /// Where run folders would be made
-    #[arg(default_value = ".")]
-    pub dir: PathBuf,
+    /// Where run folders would be made (.). The disk of a folder that is named is timed, in 20 s
+    pub dir: Option<PathBuf>,
+    /// Time the disk, in 20 s, also where no folder is named
+    #[arg(long)]
+    pub disk: bool,
 }
 
 /// `bakeoff layouts`.

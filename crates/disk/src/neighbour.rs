@@ -15,7 +15,9 @@ mod file;
 mod stream;
 mod tally;
 
-pub use file::{Error, FILE_BYTES, LEAST_BYTES, NeighbourFile, is_in_memory};
+pub use file::{
+    Error, FILE_BYTES, LEAST_BYTES, NeighbourFile, create_nameless, go_direct, is_in_memory,
+};
 pub use tally::{NeighbourReport, NeighbourSnapshot};
 
 use stream::{StreamPace, StreamState};

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::{self, Path, PathBuf};
 
 use bakeoff_devices::models::Models;
 use bakeoff_devices::spec::{Parameter, SpecProblem};
@@ -15,9 +16,16 @@ use crate::message::ExperimentProblem;
 use crate::options::HasOptions;
 
 pub const HOST: &str = "host";
+/// A level `like:PATH` is a model of the disk at that path, with the times that it took there.
+pub const LIKE: &str = "like:";
 /// Messages propose it if any virtual disk will do.
 pub(crate) const EXAMPLE: &str = "ssd-sata";
 const MODEL: &str = "model";
+
+/// The table of `[disks]` that describes a device by this text alone.
+pub fn model_table(model: &str) -> Table {
+    Table::from_iter([(MODEL.to_owned(), model.into())])
+}
 
 #[derive(Clone)]
 pub struct Disks {
@@ -42,9 +50,38 @@ impl Disks {
         if text == HOST || self.own.contains_key(text) {
             return Ok(text.to_owned());
         }
+        if let Some(path) = text.strip_prefix(LIKE) {
+            return self.canonical_path(path);
+        }
         match self.models.parse(text) {
             Ok(spec) => Ok(spec.to_string()),
             Err(error) => Err(self.explain(text, &error.to_string())),
+        }
+    }
+
+    /// A path in a file, too, begins where bakeoff was started, as it does in a flag.
+    fn canonical_path(&self, path: &str) -> Result<String, ExperimentProblem> {
+        let help = "name a folder on the disk that is to be timed: `like:/data`";
+        // A comma in a flag ends the level.
+        if path.is_empty() || path.contains(',') || path.contains(char::is_control) {
+            let title = format!("the path in `{LIKE}{path}` can't be that of a disk");
+            return Err(ExperimentProblem::new(title).with_help(help));
+        }
+        let whole = path::absolute(path).map(|path| path.components().collect::<PathBuf>());
+        let wrong = |why: &dyn fmt::Display| {
+            ExperimentProblem::new(format!("the disk `{LIKE}{path}` can't be timed: {why}"))
+                .with_help(help)
+        };
+        let whole = whole.map_err(|error| wrong(&error))?;
+        let level = format!("{LIKE}{}", whole.display());
+        // One that was timed once has a model, whatever its path leads to by now.
+        if self.own.contains_key(&level) {
+            return Ok(level);
+        }
+        match whole.metadata() {
+            Ok(about) if about.is_dir() => Ok(level),
+            Ok(_) => Err(wrong(&"it is no folder")),
+            Err(error) => Err(wrong(&error)),
         }
     }
 
@@ -61,6 +98,10 @@ impl Disks {
     }
 
     pub(crate) fn check_own_name(&self, name: &str) -> Result<(), ExperimentProblem> {
+        // A run's experiment has the model of a disk that was timed.
+        if name.strip_prefix(LIKE).is_some_and(|path| Path::new(path).is_absolute()) {
+            return Ok(());
+        }
         let letters = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if name.is_empty() || !name.chars().all(letters) {
             return Err(ExperimentProblem::new(format!("`{name}` can't be a disk's name"))
@@ -85,8 +126,9 @@ impl Disks {
 
     /// `None` for the machine's own disk. The level has no alias.
     fn find_device(&self, level: &str) -> Option<Table> {
-        let of_model = || Table::from_iter([(MODEL.to_owned(), level.into())]);
-        (level != HOST).then(|| self.own.get(level).cloned().unwrap_or_else(of_model))
+        // Until a disk is timed, any model stands for it that has the parameters that are timed.
+        let model = if level.starts_with(LIKE) { EXAMPLE } else { level };
+        (level != HOST).then(|| self.own.get(level).cloned().unwrap_or_else(|| model_table(model)))
     }
 
     /// Whether the level itself gives the parameter a value; `None` if it has no such parameter.

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use bakeoff_workloads::APPLICATION;
 use toml::{Table, Value};
 
+use crate::disks::{EXAMPLE, model_table};
 use crate::level::{self, each_once, without_alias};
 use crate::{
-    Bounds, Cuts, EVERY, Factor, HOST, PublishedArticle, ResponseTimeLimit, RowOrigin,
+    Bounds, Cuts, EVERY, Factor, HOST, LIKE, PublishedArticle, ResponseTimeLimit, RowOrigin,
     ServerSettings, bounds, images, keys,
 };
 
@@ -184,6 +185,21 @@ impl Experiment {
         };
         let run = figures().filter(|figure| is_run(&figure.levels)).count();
         Some((figures().count(), run))
+    }
+
+    /// Levels `like:PATH` whose disk has no model yet, each once.
+    pub fn untimed_disks(&self) -> Vec<&str> {
+        let levels = each_once(self.factors.get(&Factor::DISK).into_iter().flatten()).into_iter();
+        levels.filter(|level| level.starts_with(LIKE) && !self.disks.contains_key(*level)).collect()
+    }
+
+    /// The same with a model for each untimed disk, so that it can be planned.
+    pub fn with_stand_ins(&self) -> Self {
+        let mut planned = self.clone();
+        for level in self.untimed_disks() {
+            planned.disks.insert(level.to_owned(), model_table(EXAMPLE));
+        }
+        planned
     }
 
     /// The first virtual disk.

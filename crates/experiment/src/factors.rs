@@ -50,8 +50,9 @@ impl Factor {
     pub const DISK: Self = Self::Own(&LabFactor {
         name: OwnFactor::Disk.as_str(),
         summary: "the device under the data",
-        syntax: "host, a model (see `bakeoff list disks`), or a name under [disks]",
-        help: "host, or a model (see `bakeoff list disks`)",
+        syntax: "host, a model (see `bakeoff list disks`), like:PATH for a model of the disk at PATH, or a name \
+                 under [disks]",
+        help: "host, a model (see `bakeoff list disks`), or like:PATH for a model of the disk at PATH",
         default: Some("host"),
         valid: Valid::Disks,
         bare: true,

@@ -42,7 +42,7 @@ pub use bounds::Bounds;
 pub use count::{Count, EVERY};
 pub use cut_by::{CutBy, LevelSubstitute};
 pub use cuts::{Cuts, FILE_SYSTEMS, KEEPS, MOST_CUTS, MOST_IMAGES};
-pub use disks::{Disks, HOST};
+pub use disks::{Disks, HOST, LIKE, model_table};
 pub use engines::Engines;
 pub use experiment::Experiment;
 pub use factor::{Declarer, Factor, LabFactor, OptionFactor};

@@ -24,6 +24,7 @@ pub fn disk_facts(registry: &Registry, experiment: &Experiment) -> Vec<DiskFact>
                 .read_number("flush_us")
                 .filter(|_| !spec.has_fua())
                 .map(|flush_us| flush_us * 1e-6),
+            timed: None,
         })
     };
     plain.filter(|level| *level != HOST).filter_map(fact).collect()

@@ -8,6 +8,8 @@
 pub mod answers;
 mod child;
 mod disk_facts;
+pub mod disk_likeness;
+pub mod disk_timing;
 pub mod driving;
 mod equal_terms;
 mod error;

@@ -47,6 +47,7 @@ pub fn name_kind(kind: WarningKind) -> &'static str {
         NeighboursStarved => "Unequal background I/O",
         DiskLate => "Disk late",
         DiskTooFast => "Disk too fast",
+        TimedDiskChanged => "Timed disk changed",
         ClientsStarved => "Clients starved",
         RatesNotCounted => "Rates not counted",
         TimeMissing => "Time missing",

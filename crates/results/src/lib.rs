@@ -8,6 +8,7 @@ mod calibration;
 mod column;
 mod debts;
 mod disk_fact;
+mod disk_timing;
 mod disturbed;
 mod error;
 mod experiment_change;
@@ -41,6 +42,9 @@ pub use answers::{AnswerDifference, Answers};
 pub use calibration::Calibration;
 pub use debts::UNITS as DEBT_UNITS;
 pub use disk_fact::DiskFact;
+pub use disk_timing::{
+    ALIKE, DiskTiming, FlushTiming, LEAST_FLUSH_S, TimedDisk, are_flushes_alike,
+};
 pub use disturbed::Disturbed;
 pub use error::Error;
 pub use files::{DATABASE, EXPERIMENT};

@@ -3,6 +3,7 @@
 use rusqlite::{Connection, Params, Transaction, params};
 
 use crate::answers::Answers;
+use crate::disk_timing::FlushTiming;
 use crate::histogram::to_bytes;
 use crate::power_cut::Cut;
 use crate::record::{Canary, OperationRecord, Trial, TrialMeasurements};
@@ -90,6 +91,17 @@ impl RunFolder {
     pub(crate) fn write_run(&mut self, run: &Run) -> Result<()> {
         let description = serde_json::to_string(run).expect("a run is plain data");
         self.execute_sql("UPDATE run SET description = ?1", [description])
+    }
+
+    /// What the disk of a level `like:PATH` took after the run.
+    pub fn note_timed_after(&mut self, level: &str, after: &FlushTiming) -> Result<()> {
+        let mut run = self.run()?;
+        for disk in run.disks.iter_mut().filter(|disk| disk.level == level) {
+            if let Some(timed) = &mut disk.timed {
+                timed.after = Some(after.clone());
+            }
+        }
+        self.write_run(&run)
     }
 
     /// Once for each combination.

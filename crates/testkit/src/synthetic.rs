@@ -3,8 +3,10 @@
 
 mod cuts;
 mod data;
+mod disk;
 mod folder;
 
 pub use cuts::sample_cuts;
 pub use data::{ENGINES, TrialGenerator, answers, run};
+pub use disk::sample_timing;
 pub use folder::{BLOCK_TRIALS, write_folder, write_shards};

@@ -1,6 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::{Applied, Canary, EngineFact, Levels, Machine, Platform, Run, short_sum};
+use bakeoff_results::{
+    Applied, Canary, DiskFact, EngineFact, Levels, Machine, Platform, Run, short_sum,
+};
 use bakeoff_stats::MARGIN;
 use bakeoff_stats::quantile::median;
 use serde::Serialize;
@@ -122,7 +124,16 @@ fn collect_facts(document: &Document) -> Vec<Fact> {
     let named = named.into_iter().map(|(what, value)| (what.to_owned(), value));
     let levels = run.factors.iter();
     let levels = levels.map(|(factor, levels)| (format!("levels of {factor}"), levels.join(", ")));
-    named.chain(levels).chain(run.engines.iter().flat_map(describe_engine)).collect()
+    let engines = run.engines.iter().flat_map(describe_engine);
+    named.chain(levels).chain(list_timed_models(run)).chain(engines).collect()
+}
+
+/// The same level `like:PATH` may be another model in each run.
+fn list_timed_models(run: &Run) -> Vec<Fact> {
+    let fact = |disk: &DiskFact| {
+        Some((format!("model of the disk {}", disk.level), disk.timed.as_ref()?.model.clone()))
+    };
+    run.disks.iter().filter_map(fact).collect()
 }
 
 fn describe_engine(fact: &EngineFact) -> Vec<Fact> {

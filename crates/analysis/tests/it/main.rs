@@ -25,6 +25,7 @@ mod schema;
 mod sequential;
 mod series;
 mod sweep;
+mod timed_disks;
 mod two_runs;
 mod unreached;
 mod verdicts;

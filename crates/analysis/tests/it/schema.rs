@@ -2,6 +2,7 @@
 
 use crate::known::{look, measured, set, write};
 use crate::published::{of_engines, published};
+use crate::timed_disks::run_on_timed_disk;
 use bakeoff_analysis::{
     Document, FIRST_LOOK, Goes, JSON_SCHEMA, RatioShape, UntoldReason, read_document,
     schedule_looks,
@@ -27,6 +28,7 @@ fn documents() -> [Value; 3] {
         trials: 2,
         cuts: 0,
     });
+    run.disks = run_on_timed_disk(240.0, Some(250.0)).disks;
     run.published = Some(published(of_engines(Exactly(1.1))));
     run.sequential = schedule_looks(&run, FIRST_LOOK..=5, Some(3600.0));
     write(&run, &[], |folder| {
@@ -246,7 +248,7 @@ fn no_field_can_be_missing_or_of_another_type() {
         assert!(!validator.is_valid(&wrong), "{path} can be anything");
         // A name of the user's, and what cells or records of an older bakeoff don't have.
         let free = ["levels", "counters", "base"].iter().any(|map| parent.ends_with(map));
-        let rare = "sweep untrimmed_mean_s estimated_s operations_each left_out planner sequential groups \
+        let rare = "disks sweep untrimmed_mean_s estimated_s operations_each left_out planner sequential groups \
                     published space work with_warm_up with_set_aside";
         // Nor does a cut in another state, or that was not the first.
         let of_some_cuts = "conditioned placed timed";

@@ -14,7 +14,9 @@ use bakeoff_experiment::{Experiment, Factor, FlagOverrides, Vocabulary, deal_blo
 
 use self::demands::{MachineDemands, StagingScope};
 use super::checksum;
-use super::run::{SHARDS, describe_text, find_substitute, is_job_file, plan_is_known};
+use super::run::{
+    SHARDS, describe_text, find_substitute, is_job_file, plan_is_known, refuse_shared,
+};
 use crate::Lab;
 use crate::cli::{Cli, Cluster, Command, RunArguments};
 use crate::exit::{CommandFailure, Exit};
@@ -215,6 +217,7 @@ fn load_experiment(
 /// parts.
 fn check_parts(experiment: &Experiment, shards: u32) -> Result<(), CommandFailure> {
     plan_is_known(experiment)?;
+    refuse_shared(experiment)?;
     let plan = experiment.plan();
     // Power cuts alone are dealt out by engine or disk.
     if plan.blocks.is_empty() && experiment.cut_cells().len() >= shards as usize {

@@ -1,5 +1,6 @@
 //! `bakeoff doctor`: tries what this machine can run, and says how to repair the rest.
 
+mod disk_cost;
 mod spread;
 
 use std::fs::Permissions;
@@ -15,10 +16,11 @@ use bakeoff_engines::{
 };
 
 use bakeoff_lab::Registry;
+use bakeoff_lab::disk_likeness::format_two_digits;
 use bakeoff_results::escape_unseen;
 use bakeoff_workloads::{COLLECTIONS, Collection, RowsFile};
 
-use self::spread::{Spread, two_digits};
+use self::spread::Spread;
 use super::disk_daemon;
 
 use crate::Lab;
@@ -34,17 +36,18 @@ const STREAM: Duration = Duration::from_millis(300);
 const ROOM: u64 = 2 << 30;
 
 pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, CommandFailure> {
-    bakeoff_folders::trust::holder(&arguments.dir).map_err(|error| {
+    let dir = arguments.dir.as_deref().unwrap_or(Path::new("."));
+    bakeoff_folders::trust::holder(dir).map_err(|error| {
         CommandFailure::new(Exit::Folder, format!("no run folder can be made: {error}"))
     })?;
     let mut folder = tempfile::Builder::new();
     // A server that runs as another user must be able to enter.
     folder.prefix("bakeoff-doctor-").permissions(Permissions::from_mode(0o711));
-    let folder = folder.tempdir_in(&arguments.dir);
+    let folder = folder.tempdir_in(dir);
     let folder = folder.map_err(|error| {
         let message = format!(
             "no run folder can be made in {}: {}; name a folder you may write: bakeoff doctor DIR",
-            arguments.dir.display(),
+            dir.display(),
             plain_message(&error)
         );
         CommandFailure::new(Exit::Folder, message)
@@ -91,6 +94,11 @@ pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, CommandFailure> {
     found.print_question("Can memory and processors be limited?")?;
     found.print_finding(Needed::No, "memory limits", bakeoff_lab::try_memory_limit())?;
     found.print_finding(Needed::No, "processor limits", bakeoff_lab::try_cpu_limit())?;
+    if arguments.disk || arguments.dir.is_some() {
+        // It may be interrupted: nothing of doctor's is left by then.
+        folder.close().map_err(|error| CommandFailure::new(Exit::Folder, error))?;
+        disk_cost::print_cost(&mut found, lab.registry.models(), dir)?;
+    }
     found.conclude(&lab.registry)
 }
 
@@ -265,7 +273,7 @@ fn try_disk(folder: &Path) -> Result<String, String> {
     let round_trip = stat.map_err(|error| error.to_string())?.round_trip_us;
     match text {
         Ok(text) if text == b"text" => {
-            Ok(format!("a call takes about {} µs through FUSE", two_digits(round_trip)))
+            Ok(format!("a call takes about {} µs through FUSE", format_two_digits(round_trip)))
         }
         Ok(_) => Err("what was read is not what was written".into()),
         Err(error) => Err(error.to_string()),

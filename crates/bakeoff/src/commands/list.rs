@@ -4,7 +4,7 @@ mod settings;
 
 use bakeoff_engines::EngineHome;
 use bakeoff_experiment::{
-    Declared, Experiment, Factor, FlagOverrides, HOST, Vocabulary, WorkloadNames,
+    Declared, Experiment, Factor, FlagOverrides, HOST, LIKE, Vocabulary, WorkloadNames,
 };
 use bakeoff_lab::{Plan, Registry, RunEstimate};
 use bakeoff_load::ARRIVALS;
@@ -62,7 +62,7 @@ fn names_of(registry: &Registry, what: ListTopic) -> Vec<String> {
         }
         ListTopic::Disks => {
             let models = registry.models().list_models().into_iter().map(|it| it.name);
-            std::iter::once(HOST.to_owned()).chain(models).collect()
+            [HOST.to_owned(), format!("{LIKE}PATH")].into_iter().chain(models).collect()
         }
         ListTopic::Arrivals => owned(ARRIVALS.iter().map(|it| it.name).collect()),
         ListTopic::Planners => owned(registry.planners().iter().map(|it| it.name).collect()),
@@ -278,6 +278,7 @@ fn list_declared(workload: &WorkloadNames) -> String {
 fn disks_table(registry: &Registry) -> Table {
     let mut table = new_table(&["disk", "what it is"]);
     table.add_row([HOST, "this machine's own disk, under the run folder"]);
+    table.add_row([&*format!("{LIKE}PATH"), "a model with the times of the real disk at PATH"]);
     for disk in registry.models().list_models() {
         table.add_row([&disk.name, disk.summary]);
     }

@@ -16,8 +16,9 @@ mod shard;
 mod takeover;
 mod terms;
 mod time_limit;
+mod timed_disks;
 
-use bakeoff_lab::Runner;
+use bakeoff_lab::{RunOutcome, Runner};
 
 pub use self::durability::find_substitute;
 pub use self::fio::is_job_file;
@@ -27,6 +28,7 @@ use self::request::RunRequest;
 pub use self::request::describe_text;
 pub use self::scheduler::SHARDS;
 pub use self::shard::plan_is_known;
+pub use self::timed_disks::refuse_shared;
 use super::{disk_daemon, trial};
 use crate::Lab;
 use crate::cli;
@@ -43,11 +45,17 @@ pub fn run(lab: &Lab, arguments: &cli::RunArguments) -> Result<Exit, CommandFail
 
 fn run_one(lab: &Lab, arguments: &cli::RunArguments) -> Result<Exit, CommandFailure> {
     let request = RunRequest::new(lab, arguments)?;
-    let (experiment, resumed, terms) = request.read()?;
+    let (experiment, resumed, mut terms) = request.read()?;
     let launcher = if arguments.dry_run { None } else { Some(disk_daemon::own_launcher()?) };
-    let experiment = request.on_disks_that_work(experiment, launcher.as_ref())?;
-    let plan = request.plan(&experiment, &terms)?;
-    let Some(launcher) = launcher else { return dry_run::show(arguments, &plan, &terms) };
+    let mut experiment = request.on_disks_that_work(experiment, launcher.as_ref())?;
+    terms.shard.map_or(Ok(()), |_| refuse_shared(&experiment))?;
+    let planned = experiment.with_stand_ins();
+    let plan = request.plan(&planned, &terms)?;
+    let Some(launcher) = launcher else {
+        return dry_run::show(arguments, &plan, &terms, &experiment);
+    };
+    terms.timed = timed_disks::time_disks(&request, &mut experiment)?;
+    let plan = if terms.timed.is_empty() { plan } else { request.plan(&experiment, &terms)? };
     let program = trial::own_program()?;
     let _alone = shard::hold_machine(&terms)?;
     notices::tell_of_plan(&plan, arguments.quiet);
@@ -72,6 +80,9 @@ fn run_one(lab: &Lab, arguments: &cli::RunArguments) -> Result<Exit, CommandFail
     };
     let ended = runner.run(&mut progress);
     progress.finish();
+    if matches!(ended, Ok(RunOutcome::Finished { .. })) {
+        timed_disks::time_again(&mut folder)?;
+    }
     conclusion::conclude(&request, &plan, OpenRun { folder, before }, ended)
 }
 

@@ -31,6 +31,7 @@ mod slurm;
 mod stack;
 mod states;
 mod strangers;
+mod timed_disks;
 mod tls;
 mod trust;
 mod untrusted;

@@ -104,7 +104,7 @@ fn a_virtual_disk_is_mounted_without_root() {
 #[ignore = "slow: make test-slow"]
 fn memory_that_can_not_be_limited_is_told_with_what_brings_it() {
     let (place, user) = place();
-    let doctor = place.run_as(user, &["doctor", "."]);
+    let doctor = place.run_as(user, &["doctor"]);
     let word = "systemd-run --user --scope -p Delegate=yes";
     let line = |text: &str| {
         text.lines().find(|line| line.contains("memory limits")).map(ToOwned::to_owned)

@@ -54,7 +54,7 @@ impl NeighbourFile {
     /// requests.
     pub fn prepare(folder: &Path, bytes: u64) -> Result<Self, Error> {
         let io = |cause| Error::Io { folder: folder.to_owned(), cause };
-        let file = create_nameless(folder).map_err(io)?;
+        let file = create_nameless(folder, ".neighbours").map_err(io)?;
         if is_in_memory(&file).map_err(io)? {
             return Err(Error::NotDirect(folder.to_owned()));
         }
@@ -99,17 +99,18 @@ fn choose_size(wanted: u64, free: u64) -> Option<u64> {
     (bytes >= LEAST_BYTES).then_some(bytes - bytes % BLOCK as u64)
 }
 
-/// A new file whose name is taken away at once.
-fn create_nameless(folder: &Path) -> io::Result<fs::File> {
+/// A new file whose name, which begins with `prefix`, is taken away at once.
+pub fn create_nameless(folder: &Path, prefix: &str) -> io::Result<fs::File> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let (process, number) = (std::process::id(), NUMBER.fetch_add(1, Relaxed));
-    let path = folder.join(format!(".neighbours-{process}-{number}"));
+    let path = folder.join(format!("{prefix}-{process}-{number}"));
     let file = fs::File::options().read(true).write(true).create_new(true).open(&path)?;
     fs::remove_file(&path)?;
     Ok(file)
 }
 
-fn go_direct(file: &fs::File) -> io::Result<()> {
+/// Fails with `EINVAL` where the file system has no direct I/O; some fail so at the first write only.
+pub fn go_direct(file: &fs::File) -> io::Result<()> {
     let flags = fcntl_getfl(file)?;
     Ok(fcntl_setfl(file, flags | OFlags::DIRECT)?)
 }

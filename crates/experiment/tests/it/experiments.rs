@@ -378,6 +378,31 @@ fn a_device_of_ones_own_is_named_by_file_quick_and_flags() {
     assert_has(&wrong(GOOD, "--disk=mine"), &["unknown disk `mine`"]);
 }
 
+/// A run's experiment is the same on each machine and at any time, whatever becomes of the path.
+#[test]
+fn a_timed_disk_keeps_its_model_in_the_experiment() {
+    let untimed = good(&format!("{GOOD}flush_us = [\"default\", 9]\n"), "--disk=like:/,null");
+    assert_eq!(untimed.run_levels(Factor::DISK), ["like:/", "null"]);
+    assert_eq!(untimed.untimed_disks(), ["like:/"]);
+    let planned = untimed.with_stand_ins();
+    assert_eq!(planned.untimed_disks(), Vec::<&str>::new());
+    let timed = format!(
+        "{GOOD}disk = [\"like:/gone\", \"null\"]\n[disks.\"like:/gone\"]\nmodel = \"ssd-sata\"\n"
+    );
+    let timed = good(&timed, "");
+    assert_eq!(timed.untimed_disks(), Vec::<&str>::new());
+    assert_eq!(good(&timed.to_toml(), ""), timed);
+    assert_eq!(good(&planned.to_toml(), ""), planned);
+    // Where bakeoff was started.
+    let here = std::env::current_dir().expect("a folder");
+    let level = good(GOOD, "--disk=like:./").run_levels(Factor::DISK);
+    assert_eq!(level, [format!("like:{}", here.display())]);
+    for path in ["like:gone", "like:"] {
+        let own = format!("{GOOD}[disks.\"{path}\"]\nmodel = \"ssd-sata\"\n");
+        assert_has(&wrong(&own, ""), &["can't be a disk's name"]);
+    }
+}
+
 #[test]
 fn rows_come_from_a_file_where_the_workload_takes_them() {
     let folder = tempfile::tempdir().expect("a temporary folder");

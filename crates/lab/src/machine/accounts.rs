@@ -78,6 +78,14 @@ impl BlockDevice {
         self.read_statistics().filter(|_| is_counted)?.get(15).copied()
     }
 
+    /// A setting of the queue, such as `write_cache`; a partition has its disk's. `None` without a block
+    /// device. Source: Documentation/ABI/stable/sysfs-block of the kernel.
+    pub fn read_queue_setting(&self, name: &str) -> Option<String> {
+        let listed = Path::new(LISTED).join(&self.number);
+        let read = |of: &str| fs::read_to_string(listed.join(format!("{of}queue/{name}"))).ok();
+        Some(read("").or_else(|| read("../"))?.trim().to_owned())
+    }
+
     /// Source: Documentation/block/stat.rst of the kernel.
     fn read_statistics(&self) -> Option<Vec<u64>> {
         let text = fs::read_to_string(format!("{LISTED}/{}/stat", self.number)).ok()?;

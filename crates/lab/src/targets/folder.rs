@@ -29,6 +29,7 @@ use bakeoff_experiment::{Cpus, CutBy, EngineState, Factor, WorkloadNames};
 use bakeoff_workloads::{FigureOfMerit, Name, OperationCounts};
 use serde_json::Value;
 
+pub(crate) use self::files::AlignedBuffers;
 use self::medium::{DataMedium, IN_MEMORY};
 use self::open::OpenDataFiles;
 use self::resolved::ResolvedFolder;

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use bakeoff_analysis::{Comparison, ImagesView};
 use bakeoff_results::{
-    Answers, ENOUGH_OPERATIONS, FigureOfMerit, Run, Takeover, find_commit, is_of_changed_files,
+    Answers, ENOUGH_OPERATIONS, FigureOfMerit, Run, Takeover, TimedDisk, find_commit,
+    is_of_changed_files,
 };
 
 use crate::block::{ReportBlock, StyledText};
@@ -315,6 +316,18 @@ fn list_machine(run: &Run) -> ReportBlock {
     ReportBlock::Facts(all)
 }
 
+fn describe_timed(timed: &TimedDisk) -> String {
+    let after = match &timed.after {
+        Some(after) => format!("in {} after it", words::format_seconds(after.flush_s)),
+        None => "not timed after it".to_owned(),
+    };
+    format!(
+        "{}, of a disk that flushed in {} before the run, {after}",
+        timed.model,
+        words::format_seconds(timed.before.flush.flush_s)
+    )
+}
+
 fn list_experiment(layout: &DocumentLayout<'_>) -> ReportBlock {
     let run = &layout.document.run.run;
     let factors = run.factors.iter().map(|(name, levels)| (name.clone(), levels.join(", ")));
@@ -323,6 +336,11 @@ fn list_experiment(layout: &DocumentLayout<'_>) -> ReportBlock {
         words::format_seconds(run.harness_s)
     );
     let mut all: Vec<(String, String)> = factors.collect();
+    all.extend(
+        run.disks
+            .iter()
+            .filter_map(|disk| Some((disk.level.clone(), describe_timed(disk.timed.as_ref()?)))),
+    );
     all.extend(collect_facts([
         ("text", run.text.clone()),
         ("harness", harness),

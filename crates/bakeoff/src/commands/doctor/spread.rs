@@ -1,5 +1,7 @@
 //! The median of several short measurements, and their spread: one alone can't be trusted.
 
+use bakeoff_lab::disk_likeness::format_two_digits;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// The lower quartile; the least of three.
@@ -23,18 +25,8 @@ impl Spread {
     }
 
     pub fn in_digits(self) -> [String; 3] {
-        [self.median, self.low, self.high].map(two_digits)
+        [self.median, self.low, self.high].map(format_two_digits)
     }
-}
-
-/// Rounds to two digits: more would be pretence.
-pub fn two_digits(value: f64) -> String {
-    if value.partial_cmp(&0.0) != Some(std::cmp::Ordering::Greater) {
-        return "0".into();
-    }
-    let step = 10f64.powf(value.log10().floor() - 1.0);
-    let decimals = (-step.log10().round()).max(0.0) as usize;
-    format!("{:.decimals$}", (value / step).round() * step)
 }
 
 #[cfg(test)]
@@ -60,20 +52,5 @@ mod tests {
         );
         assert_eq!(Spread::from_values(vec![]), None);
         assert_eq!(three.scale_by(10.0).in_digits(), ["20", "10", "90"]);
-    }
-
-    #[test]
-    fn figures_have_two_digits() {
-        for (value, text) in [
-            (0.01234, "0.012"),
-            (0.5, "0.50"),
-            (1.26, "1.3"),
-            (43.2, "43"),
-            (8765.0, "8800"),
-            (0.0, "0"),
-            (f64::NAN, "0"),
-        ] {
-            assert_eq!(two_digits(value), text, "{value}");
-        }
     }
 }

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use bakeoff_experiment::Experiment;
 use bakeoff_folders::trust::TrustedFolder;
 use bakeoff_lab::place::device::HeldDevice;
 use bakeoff_lab::{LabError, Plan, Preflight};
@@ -10,22 +11,26 @@ use bakeoff_results::escape_unseen;
 
 use super::path::{self, DataLocation, existing_ancestor};
 use super::terms::RunTerms;
-use super::{durability, memory, shard, time_limit};
+use super::{durability, memory, shard, time_limit, timed_disks};
 use crate::cli;
 use crate::commands::plan;
 use crate::exit::{CommandFailure, Exit};
 use crate::output::{by_own_name, print, say};
 
+/// `experiment` may have disks that were not timed; the plan has a model in the place of each.
 pub fn show(
     arguments: &cli::RunArguments,
     plan: &Plan<'_>,
     terms: &RunTerms,
+    experiment: &Experiment,
 ) -> Result<Exit, CommandFailure> {
     let data = terms.data.as_ref();
     let medium = DataLocation::medium(data);
     let part =
         terms.shard.map_or_else(String::new, |shard| shard::describe_part(plan, shard) + "\n");
     print(&(part + &escape_unseen(&by_own_name(&plan::describe_plan(plan, medium)))))?;
+    let untimed = timed_disks::describe_untimed(experiment);
+    untimed.iter().try_for_each(|line| print(&format!("{}\n", escape_unseen(line))))?;
     durability::advise_level(plan).into_iter().for_each(say);
     let out = arguments.out.as_deref().or(arguments.resume.as_deref());
     let run_in = existing_ancestor(out.unwrap_or(Path::new(".")));
@@ -39,6 +44,7 @@ pub fn show(
         Err(refusal) => refusals.push(refusal),
         Ok(short) => short.into_iter().for_each(say),
     }
+    refusals.extend(timed_disks::find_untimeable(experiment));
     refusals.extend(unfit.into_iter().map(CommandFailure::from_folder_error));
     let device = data.and_then(DataLocation::device).map(HeldDevice::device);
     if let Some(data) = data.filter(|_| device.is_some()) {

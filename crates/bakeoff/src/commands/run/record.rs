@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use bakeoff_analysis::FIRST_LOOK;
 use bakeoff_engines::Engine;
 use bakeoff_experiment::{
-    Bounds, EngineState, Factor, Shard, TrialPlan, without_alias, without_passwords,
+    Bounds, EngineState, Factor, LIKE, Shard, TrialPlan, without_alias, without_passwords,
 };
 use bakeoff_lab::machine::NO_FILE_SYSTEM;
 use bakeoff_lab::plan::describe_left_out;
@@ -63,7 +63,7 @@ pub fn count_ended(folder: &RunFolder) -> Result<(usize, usize), CommandFailure>
 fn create_folder(
     arguments: &cli::RunArguments,
     plan: &Plan<'_>,
-    RunTerms { data, shard, .. }: &RunTerms,
+    RunTerms { data, shard, timed, .. }: &RunTerms,
 ) -> Result<RunFolder, CommandFailure> {
     let program = running_program(shard.is_some())?;
     let create = |dir: &Path| -> Result<_, CommandFailure> {
@@ -71,6 +71,10 @@ fn create_folder(
         run.program_sha256.clone_from(&program);
         run.shard = shard::record_shard(plan, &run.text, *shard, program.clone());
         run.command = command_line(*shard);
+        for disk in &mut run.disks {
+            let found = timed.iter().find(|(level, _)| *level == disk.level);
+            disk.timed = found.map(|(_, timed)| timed.clone());
+        }
         run.cuts = cut_plan(arguments, plan);
         Ok(RunFolder::create(dir, &run, &plan.experiment.to_toml()))
     };
@@ -291,7 +295,10 @@ fn cut_plan(arguments: &cli::RunArguments, plan: &Plan<'_>) -> Option<CutPlan> {
     let [who, what] = cuts.by.promise;
     let mut flags = vec![("clients", &*clients_text)];
     if who != Factor::DISK {
-        flags.insert(0, ("disk", disk));
+        // A disk that was timed: the cut is repeated on the same model.
+        let table = experiment.disks.get(disk).filter(|_| disk.starts_with(LIKE));
+        let model = table.and_then(|table| table.get("model")?.as_str());
+        flags.insert(0, ("disk", model.unwrap_or(disk)));
     }
     flags.extend(scale.first().map(|scale| ("scale", without_alias(scale))));
     let states = experiment.run_levels(Factor::STATE);

@@ -99,7 +99,7 @@ impl<'a> RunRequest<'a> {
             notices::warn_of_experiment(self.registry, &experiment);
         }
         let same_machine = self.arguments.shards.same_machine;
-        Ok((experiment, resumed, RunTerms { data, shard, same_machine }))
+        Ok((experiment, resumed, RunTerms { data, shard, same_machine, timed: Vec::new() }))
     }
 
     /// Plans what can be run of an experiment, or a shard of that.

@@ -166,10 +166,8 @@ fn open_folder(at: impl AsFd, name: impl rustix::path::Arg) -> rustix::io::Resul
     openat(at, name, FOLDER, Mode::empty())
 }
 
-const FOLDER: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
+const FOLDER: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 #[cfg(test)]
 mod tests {
