@@ -17,7 +17,9 @@ use crate::processor_waits::ProcessorWait;
 use crate::span::ComparedSpan;
 use crate::steady::rounds;
 use crate::total::{Total, seconds_a_unit};
-use crate::verdict::{ComparisonCase, ComparisonSample, JudgingRule, OperationFigure, judge};
+use crate::verdict::{
+    ComparisonCase, ComparisonSample, JudgingRule, OperationFigure, estimate_shared_noise, judge,
+};
 
 /// A trial that counts, with the facts that all its figures share, looked up once.
 #[derive(Clone, Copy)]
@@ -239,21 +241,7 @@ impl<'a> Groups<'a> {
     /// it is decided is judged at looks: see [`JudgingRule`].
     pub fn compare_levels(&self, run: &Run, span: ComparedSpan) -> ComparisonSets {
         let noise = compare_aliases(run, &self.all, span);
-        let floors = Floors::from_noise(&noise);
-        let mut cases: Vec<(Purpose, ComparisonCase)> = Vec::new();
-        for (subject, others, group) in collect_subjects(run, &self.all) {
-            for (purpose, baseline, level) in pair_levels(run, group, subject.operation) {
-                let floor = floors.of_pair(subject.operation, others, [baseline, level]);
-                let comparison = Comparison {
-                    noise_floor: floor,
-                    ..start_comparison(run, subject, others, baseline, level)
-                };
-                cases.push((
-                    purpose,
-                    ComparisonCase::from_group(run, comparison, subject, group, span),
-                ));
-            }
-        }
+        let mut cases = self.collect_cases(run, &Floors::from_noise(&noise), span);
         cases.extend(collect_tails(run, &self.all, span));
         let (harness, contenders): (Vec<_>, Vec<_>) =
             cases.into_iter().partition(|(purpose, _)| *purpose == Purpose::Harness);
@@ -275,6 +263,38 @@ impl<'a> Groups<'a> {
         sort(run, &mut with_baseline);
         let conditions = self.conditions.clone();
         ComparisonSets { with_baseline, between, tails, noise, conditions, serial }
+    }
+
+    /// All pairs of levels by mean or rate.
+    fn collect_cases(
+        &self,
+        run: &Run,
+        floors: &Floors<'_>,
+        span: ComparedSpan,
+    ) -> Vec<(Purpose, ComparisonCase)> {
+        let mut cases = Vec::new();
+        for (subject, others, group) in collect_subjects(run, &self.all) {
+            for (purpose, baseline, level) in pair_levels(run, group, subject.operation) {
+                let floor = floors.of_pair(subject.operation, others, [baseline, level]);
+                let comparison = Comparison {
+                    noise_floor: floor,
+                    ..start_comparison(run, subject, others, baseline, level)
+                };
+                cases.push((
+                    purpose,
+                    ComparisonCase::from_group(run, comparison, subject, group, span),
+                ));
+            }
+        }
+        cases
+    }
+
+    /// The standard deviation of a trial's logarithm, by mean or rate, that the comparisons of
+    /// contenders share. `None` where they are too few to share one.
+    pub fn estimate_noise(&self, run: &Run) -> Option<f64> {
+        let cases = self.collect_cases(run, &Floors::from_noise(&[]), ComparedSpan::Window);
+        let contenders = cases.into_iter().filter(|(purpose, _)| *purpose != Purpose::Harness);
+        estimate_shared_noise(&contenders.map(|(_, case)| case).collect::<Vec<_>>())
     }
 }
 

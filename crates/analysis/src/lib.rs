@@ -50,6 +50,7 @@ mod sweep_lines;
 #[cfg(test)]
 mod tests;
 mod total;
+mod trial_noise;
 mod two_runs;
 mod unreached;
 mod verdict;
@@ -97,6 +98,7 @@ pub use sweep::{
 };
 pub use sweep_lines::{build_sweep, build_time_sweep};
 pub use total::{CellTotal, Total};
+pub use trial_noise::estimate_trial_noise;
 pub use two_runs::{GateVerdict, RunComparison, SetupChange, SharedCell, two_runs};
 pub use unreached::UnreachedLimit;
 pub use warning::{Warning, WarningKind, Weight};
@@ -104,6 +106,8 @@ pub use warnings::{in_memory, share_of_others, warn_of_unprotected_connections};
 pub use work::{Each, MissingFigure, Unknown, WorkFigure, WorkView};
 
 pub use bakeoff_results::ALL_OPERATIONS;
+/// The noise of a trial where nothing is known of the machine.
+pub use bakeoff_stats::detectable::USUAL_NOISE;
 /// At how many blocks of a condition such a run is first judged.
 pub use bakeoff_stats::sequential::FIRST as FIRST_LOOK;
 pub use bakeoff_stats::steady::Steadiness;

@@ -202,6 +202,13 @@ impl NoisePriors {
     }
 }
 
+/// The standard deviation of a trial's logarithm that these comparisons share, if they borrow from
+/// each other at all. The logarithm of a ratio has the noise of two trials.
+pub(crate) fn estimate_shared_noise(family: &[ComparisonCase]) -> Option<f64> {
+    let priors = NoisePriors::from_family(family).0;
+    priors.values().map(|prior| (prior.value / 2.0).sqrt()).reduce(f64::max)
+}
+
 /// The cases are one family: the more there are, the more often one looks different by chance, and
 /// the more each must show. What they know together of the run's noise, each borrows.
 pub(crate) fn judge(mut family: Vec<ComparisonCase>, rule: JudgingRule) -> Vec<Comparison> {

@@ -47,10 +47,12 @@ fn run_one(lab: &Lab, arguments: &cli::RunArguments) -> Result<Exit, CommandFail
     let launcher = if arguments.dry_run { None } else { Some(disk_daemon::own_launcher()?) };
     let experiment = request.on_disks_that_work(experiment, launcher.as_ref())?;
     let plan = request.plan(&experiment, &terms)?;
-    let Some(launcher) = launcher else { return dry_run::show(arguments, &plan, &terms) };
+    let past = path::find_past_noise(arguments, &experiment, terms.data.as_ref());
+    let past = past.as_ref();
+    let Some(launcher) = launcher else { return dry_run::show(arguments, &plan, &terms, past) };
     let program = trial::own_program()?;
     let _alone = shard::hold_machine(&terms)?;
-    notices::tell_of_plan(&plan, arguments.quiet);
+    notices::tell_of_plan(&plan, past, arguments.quiet);
     let OpenRun { mut folder, before } = record::open_folder(arguments, resumed, &plan, &terms)?;
     let stop = stop::stop_flag()?;
     let data = terms.data.as_ref();

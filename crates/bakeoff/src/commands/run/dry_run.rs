@@ -12,6 +12,7 @@ use super::path::{self, DataLocation, existing_ancestor};
 use super::terms::RunTerms;
 use super::{durability, memory, shard, time_limit};
 use crate::cli;
+use crate::commands::past_noise::PastNoise;
 use crate::commands::plan;
 use crate::exit::{CommandFailure, Exit};
 use crate::output::{by_own_name, print, say};
@@ -20,12 +21,13 @@ pub fn show(
     arguments: &cli::RunArguments,
     plan: &Plan<'_>,
     terms: &RunTerms,
+    past: Option<&PastNoise>,
 ) -> Result<Exit, CommandFailure> {
     let data = terms.data.as_ref();
     let medium = DataLocation::medium(data);
     let part =
         terms.shard.map_or_else(String::new, |shard| shard::describe_part(plan, shard) + "\n");
-    print(&(part + &escape_unseen(&by_own_name(&plan::describe_plan(plan, medium)))))?;
+    print(&(part + &escape_unseen(&by_own_name(&plan::describe_plan(plan, medium, past)))))?;
     durability::advise_level(plan).into_iter().for_each(say);
     let out = arguments.out.as_deref().or(arguments.resume.as_deref());
     let run_in = existing_ancestor(out.unwrap_or(Path::new(".")));
