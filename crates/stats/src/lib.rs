@@ -12,6 +12,7 @@ pub mod detectable;
 pub mod drift;
 pub mod family;
 pub mod heterogeneity;
+pub mod idle;
 pub mod images;
 pub mod limit;
 pub mod moderated;
