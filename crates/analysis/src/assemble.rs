@@ -7,6 +7,7 @@ use bakeoff_results::{Canary, DATABASE, Error, Levels, RunFolder, RunState, Tria
 use crate::compare::{self, ComparisonSets, Groups};
 use crate::document::{Document, SCHEMA};
 use crate::find_unreached::find_unreached;
+use crate::idle::{IdleComparison, IdleSeconds};
 use crate::interim_analysis::JudgedRun;
 use crate::machines::MachinesView;
 use crate::over_time::OverTime;
@@ -35,7 +36,7 @@ pub fn read_document(folder: &RunFolder) -> Result<Document> {
     }
     let canaries = folder.read_canaries()?;
     let (held, mut courses) = evaluate_trials(folder, &run, &trials, &counted, &canaries)?;
-    let TrialComparisons { mut compared, machines } = held;
+    let TrialComparisons { mut compared, idle, machines } = held;
     cells.iter_mut().for_each(|cell| cell.over_time = courses.remove(&cell.levels));
     let conditions = JudgedRun::judge(&run, &compared).conditions;
     harness_cost::add_cell_facts(&mut compared.with_baseline, &cells);
@@ -56,6 +57,7 @@ pub fn read_document(folder: &RunFolder) -> Result<Document> {
         between: compared.between,
         tails: compared.tails,
         noise: compared.noise,
+        idle,
         sweep: None,
         limits,
         machines,
@@ -85,8 +87,10 @@ fn evaluate_trials(
     counted: &[&TrialSummary],
     canaries: &[Canary],
 ) -> Result<(TrialComparisons, BTreeMap<Levels, OverTime>)> {
+    let idle = IdleSeconds::from_folder(folder, counted)?;
     thread::scope(|scope| {
-        let held = scope.spawn(|| TrialComparisons::from_trials(state, trials, counted, canaries));
+        let compare = || TrialComparisons::from_trials(state, trials, counted, canaries, &idle);
+        let held = scope.spawn(compare);
         let courses = over_time::find_over_time(folder, &state.run.compare, counted);
         match held.join() {
             Ok(held) => Ok((held, courses?)),
@@ -97,6 +101,7 @@ fn evaluate_trials(
 
 struct TrialComparisons {
     compared: ComparisonSets,
+    idle: Vec<IdleComparison>,
     machines: Option<MachinesView>,
 }
 
@@ -106,18 +111,22 @@ impl TrialComparisons {
         trials: &[TrialSummary],
         counted: &[&TrialSummary],
         canaries: &[Canary],
+        seconds: &IdleSeconds,
     ) -> Self {
         let run = &state.run;
         let groups = Groups::from_trials(run, trials, counted);
-        let mut compared = groups.compare_levels(run, ComparedSpan::Window);
-        let whole = groups.compare_levels(run, ComparedSpan::WholeTrial);
+        let idle = groups.compare_idle(run, seconds);
+        let mut compared = groups.compare_levels(run, ComparedSpan::Window, &idle);
+        let whole = groups.compare_levels(run, ComparedSpan::WholeTrial, &idle);
         compared.put_otherwise(&whole, |it, whole| it.with_warm_up = whole);
-        if let Some(all) = compare::with_set_aside(run, trials, counted) {
+        if let Some(all) = compare::with_set_aside(run, trials, counted, &idle) {
             compared.put_otherwise(&all, |it, all| {
                 it.with_set_aside = all.filter(|all| all.pairs > it.blocks);
             });
         }
+        let judged = idle.into_iter().zip(&compared.idle);
         Self {
+            idle: judged.map(|(case, (p, by))| case.judge(*p, *by)).collect(),
             compared,
             machines: over_machines::compare_machines(state, trials, counted, canaries),
         }

@@ -71,6 +71,10 @@ impl Document {
                 comparison.verdict = Verdict::Void;
             }
         }
+        for idle in &mut self.idle {
+            let both = [&idle.baseline, &idle.level].map(|level| idle.cell_at(level));
+            idle.clear &= both.iter().all(|cell| !broken.contains_key(cell));
+        }
     }
 
     fn warn_of_broken_promises(&mut self) {

@@ -12,12 +12,16 @@ use crate::answers;
 use crate::attempts::Attempts;
 use crate::cells::{Rank, rank_levels};
 use crate::comparison::{Comparison, OtherwiseCounted, Verdict, put_otherwise};
+use crate::idle::{IdleCase, IdleComparison, IdleSeconds};
 use crate::open_loop::{is_behind, is_open};
 use crate::processor_waits::ProcessorWait;
 use crate::span::ComparedSpan;
 use crate::steady::rounds;
 use crate::total::{Total, seconds_a_unit};
-use crate::verdict::{ComparisonCase, ComparisonSample, JudgingRule, OperationFigure, judge};
+use crate::verdict::{
+    ComparisonCase, ComparisonSample, JudgingRule, OperationFigure, estimate_shared_noise, judge,
+    judge_with,
+};
 
 /// A trial that counts, with the facts that all its figures share, looked up once.
 #[derive(Clone, Copy)]
@@ -67,6 +71,41 @@ impl<'a> BlockGroup<'a> {
         }
     }
 
+    fn compare_idle(
+        &self,
+        run: &Run,
+        seconds: &IdleSeconds,
+        others: &Levels,
+        [baseline, level]: [&str; 2],
+    ) -> Option<IdleCase> {
+        let both =
+            |block: &BTreeMap<&str, Counted<'a>>| Some((*block.get(baseline)?, *block.get(level)?));
+        let pairs: Vec<(Counted<'_>, Counted<'_>)> =
+            self.blocks.values().filter_map(both).collect();
+        let trials: Vec<_> = pairs.iter().map(|(one, other)| (one.trial, other.trial)).collect();
+        let (found, [baseline_idle, level_idle]) = seconds.compare_trials(&trials)?;
+        let comparison = IdleComparison {
+            factor: run.compare.clone(),
+            levels: others.clone(),
+            baseline: baseline.to_owned(),
+            level: level.to_owned(),
+            blocks: pairs.len() as u32,
+            baseline_idle,
+            level_idle,
+            more_s_a_minute: 60.0 * found.share,
+            low: 60.0 * found.low,
+            high: 60.0 * found.high,
+            p_adjusted: None,
+            adjusted_by: None,
+            clear: false,
+        };
+        let [one, other] = [baseline, level].map(|level| comparison.cell_at(level));
+        let is_wordless = |it: &Counted<'_>| it.never_steady || it.broken;
+        let wordless = answers::answers_differ(run, &one, &other)
+            || pairs.iter().any(|(one, other)| is_wordless(one) || is_wordless(other));
+        Some(IdleCase { comparison, p: (!wordless).then_some(found.p) })
+    }
+
     fn list_subjects(&self, run: &'a Run) -> Vec<ComparisonSubject<'a>> {
         subjects_of(run, self.is_open)
     }
@@ -109,6 +148,8 @@ pub(crate) struct ComparisonSets {
     pub between: Vec<Comparison>,
     /// All pairs of levels by the p99 of operations of which each trial has enough.
     pub tails: Vec<Comparison>,
+    /// The adjusted p-values of idle seconds, and by what they were adjusted.
+    pub idle: Vec<(Option<f64>, Option<Adjustment>)>,
     /// A level against its alias (`sqlite@again`).
     pub noise: Vec<Comparison>,
     pub conditions: Vec<ConditionProgress>,
@@ -237,10 +278,62 @@ impl<'a> Groups<'a> {
     /// them.
     /// Comparisons with the harness are in no summary, and a third family. A run that goes on until
     /// it is decided is judged at looks: see [`JudgingRule`].
-    pub fn compare_levels(&self, run: &Run, span: ComparedSpan) -> ComparisonSets {
+    /// The p-values of idle seconds are in the family of all pairs.
+    pub fn compare_levels(
+        &self,
+        run: &Run,
+        span: ComparedSpan,
+        idle: &[IdleCase],
+    ) -> ComparisonSets {
         let noise = compare_aliases(run, &self.all, span);
-        let floors = Floors::from_noise(&noise);
-        let mut cases: Vec<(Purpose, ComparisonCase)> = Vec::new();
+        let mut cases = self.collect_cases(run, &Floors::from_noise(&noise), span);
+        cases.extend(collect_tails(run, &self.all, span));
+        let (harness, contenders): (Vec<_>, Vec<_>) =
+            cases.into_iter().partition(|(purpose, _)| *purpose == Purpose::Harness);
+        let means = contenders.iter().filter(|(purpose, _)| *purpose != Purpose::Tail);
+        let serial = means.filter_map(|(_, case)| case.test_serial_correlation()).collect();
+        let (mut with_baseline, mut between, mut tails) = (Vec::new(), Vec::new(), Vec::new());
+        let idle_p: Vec<Option<f64>> = idle.iter().map(|case| case.p).collect();
+        let mut idle = Vec::new();
+        for (family, others) in [(contenders, &idle_p[..]), (harness, &[])] {
+            let (purposes, family): (Vec<Purpose>, Vec<ComparisonCase>) =
+                family.into_iter().unzip();
+            let rule = JudgingRule::from_run(run, &family);
+            let judged = judge_with(family, others, rule);
+            idle.extend(judged.adjusted.into_iter().map(|p| (p, judged.adjusted_by)));
+            for (purpose, comparison) in purposes.into_iter().zip(judged.comparisons) {
+                match purpose {
+                    Purpose::Tail => tails.push(comparison),
+                    Purpose::Between => between.push(comparison),
+                    Purpose::Baseline | Purpose::Harness => with_baseline.push(comparison),
+                }
+            }
+        }
+        sort(run, &mut with_baseline);
+        let conditions = self.conditions.clone();
+        ComparisonSets { with_baseline, between, tails, idle, noise, conditions, serial }
+    }
+
+    /// The pairs of contenders that stood still, in the order of conditions.
+    pub fn compare_idle(&self, run: &Run, seconds: &IdleSeconds) -> Vec<IdleCase> {
+        let mut cases = Vec::new();
+        for ((_, others), group) in &self.all {
+            for (purpose, baseline, level) in pair_levels(run, group, ALL_OPERATIONS) {
+                let case = group.compare_idle(run, seconds, others, [baseline, level]);
+                cases.extend(case.filter(|_| purpose != Purpose::Harness));
+            }
+        }
+        cases
+    }
+
+    /// All pairs of levels by mean or rate.
+    fn collect_cases(
+        &self,
+        run: &Run,
+        floors: &Floors<'_>,
+        span: ComparedSpan,
+    ) -> Vec<(Purpose, ComparisonCase)> {
+        let mut cases = Vec::new();
         for (subject, others, group) in collect_subjects(run, &self.all) {
             for (purpose, baseline, level) in pair_levels(run, group, subject.operation) {
                 let floor = floors.of_pair(subject.operation, others, [baseline, level]);
@@ -254,27 +347,15 @@ impl<'a> Groups<'a> {
                 ));
             }
         }
-        cases.extend(collect_tails(run, &self.all, span));
-        let (harness, contenders): (Vec<_>, Vec<_>) =
-            cases.into_iter().partition(|(purpose, _)| *purpose == Purpose::Harness);
-        let means = contenders.iter().filter(|(purpose, _)| *purpose != Purpose::Tail);
-        let serial = means.filter_map(|(_, case)| case.test_serial_correlation()).collect();
-        let (mut with_baseline, mut between, mut tails) = (Vec::new(), Vec::new(), Vec::new());
-        for family in [contenders, harness] {
-            let (purposes, family): (Vec<Purpose>, Vec<ComparisonCase>) =
-                family.into_iter().unzip();
-            let rule = JudgingRule::from_run(run, &family);
-            for (purpose, comparison) in purposes.into_iter().zip(judge(family, rule)) {
-                match purpose {
-                    Purpose::Tail => tails.push(comparison),
-                    Purpose::Between => between.push(comparison),
-                    Purpose::Baseline | Purpose::Harness => with_baseline.push(comparison),
-                }
-            }
-        }
-        sort(run, &mut with_baseline);
-        let conditions = self.conditions.clone();
-        ComparisonSets { with_baseline, between, tails, noise, conditions, serial }
+        cases
+    }
+
+    /// The standard deviation of a trial's logarithm, by mean or rate, that the comparisons of
+    /// contenders share. `None` where they are too few to share one.
+    pub fn estimate_noise(&self, run: &Run) -> Option<f64> {
+        let cases = self.collect_cases(run, &Floors::from_noise(&[]), ComparedSpan::Window);
+        let contenders = cases.into_iter().filter(|(purpose, _)| *purpose != Purpose::Harness);
+        estimate_shared_noise(&contenders.map(|(_, case)| case).collect::<Vec<_>>())
     }
 }
 
@@ -298,6 +379,7 @@ pub(crate) fn with_set_aside(
     run: &Run,
     trials: &[TrialSummary],
     counted: &[&TrialSummary],
+    idle: &[IdleCase],
 ) -> Option<ComparisonSets> {
     let attempts = Attempts::from_trials(trials);
     let is_aside = |trial: &&TrialSummary| attempts.set_aside(trial) && !trial.has_failed();
@@ -316,10 +398,11 @@ pub(crate) fn with_set_aside(
         return None;
     }
     let all: Vec<&TrialSummary> = counted.iter().copied().chain(&aside).collect();
-    Some(
-        Groups::from_trials(run, trials.iter().chain(&aside), &all)
-            .compare_levels(run, ComparedSpan::Window),
-    )
+    Some(Groups::from_trials(run, trials.iter().chain(&aside), &all).compare_levels(
+        run,
+        ComparedSpan::Window,
+        idle,
+    ))
 }
 
 pub(crate) fn compare_all<'a>(
@@ -327,7 +410,7 @@ pub(crate) fn compare_all<'a>(
     rows: impl IntoIterator<Item = &'a TrialSummary>,
     counted: &[&'a TrialSummary],
 ) -> ComparisonSets {
-    Groups::from_trials(run, rows, counted).compare_levels(run, ComparedSpan::Window)
+    Groups::from_trials(run, rows, counted).compare_levels(run, ComparedSpan::Window, &[])
 }
 
 fn sort(run: &Run, comparisons: &mut [Comparison]) {

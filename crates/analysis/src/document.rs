@@ -14,6 +14,7 @@ use crate::cost::{CostView, Cpu};
 use crate::debt::DebtView;
 use crate::flush::FlushTurn;
 use crate::groups::{GroupView, ProcessView};
+use crate::idle::IdleComparison;
 use crate::limits::LimitView;
 use crate::machines::MachinesView;
 use crate::open_loop::OpenLoopView;
@@ -53,6 +54,9 @@ pub struct Document {
     pub tails: Vec<Comparison>,
     /// A level against its alias: measures the difference of equal things.
     pub noise: Vec<Comparison>,
+    /// Pairs of levels of which at least one stood still in two trials or more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub idle: Vec<IdleComparison>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

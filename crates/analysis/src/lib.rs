@@ -22,6 +22,7 @@ mod find_unreached;
 mod flush;
 mod groups;
 mod harness_cost;
+mod idle;
 mod images;
 mod interim_analysis;
 mod leader;
@@ -50,6 +51,7 @@ mod sweep_lines;
 #[cfg(test)]
 mod tests;
 mod total;
+mod trial_noise;
 mod two_runs;
 mod unreached;
 mod verdict;
@@ -70,6 +72,7 @@ pub use debt::DebtView;
 pub use document::{ApplicationView, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
 pub use flush::FlushTurn;
 pub use groups::{GroupView, ProcessView};
+pub use idle::{IdleComparison, IdleTime};
 pub use images::ImagesView;
 pub use interim_analysis::{JudgedRun, schedule_looks};
 pub use leader::{Leader, LeaderOutcome};
@@ -97,6 +100,7 @@ pub use sweep::{
 };
 pub use sweep_lines::{build_sweep, build_time_sweep};
 pub use total::{CellTotal, Total};
+pub use trial_noise::estimate_trial_noise;
 pub use two_runs::{GateVerdict, RunComparison, SetupChange, SharedCell, two_runs};
 pub use unreached::UnreachedLimit;
 pub use warning::{Warning, WarningKind, Weight};
@@ -104,6 +108,8 @@ pub use warnings::{in_memory, share_of_others, warn_of_unprotected_connections};
 pub use work::{Each, MissingFigure, Unknown, WorkFigure, WorkView};
 
 pub use bakeoff_results::ALL_OPERATIONS;
+/// The noise of a trial where nothing is known of the machine.
+pub use bakeoff_stats::detectable::USUAL_NOISE;
 /// At how many blocks of a condition such a run is first judged.
 pub use bakeoff_stats::sequential::FIRST as FIRST_LOOK;
 pub use bakeoff_stats::steady::Steadiness;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::{ENOUGH_OPERATIONS, Levels, Run, SequentialDesign};
-use bakeoff_stats::family::Adjustment;
+use bakeoff_stats::family::{Adjustment, decide_adjusted};
 use bakeoff_stats::images::{ImageVariance, are_images_alike, average_images};
 use bakeoff_stats::moderated::{Variance, VariancePrior};
 use bakeoff_stats::paired::LogSummary;
@@ -158,14 +158,18 @@ impl JudgingRule {
         }
     }
 
-    fn decide_family(self, family: &[Estimate]) -> Vec<(Option<f64>, Decision)> {
+    /// The p-values that count: none where looks decide.
+    fn adjust_p_values(self, p: &[Option<f64>]) -> Vec<Option<f64>> {
         match self {
-            Self::Once(adjustment) => {
-                let p: Vec<Option<f64>> = family.iter().map(|estimate| estimate.p).collect();
-                let decisions = adjustment.decide_family(family, MARGIN, CONFIDENCE);
-                adjustment.adjust_p_values(&p).into_iter().zip(decisions).collect()
-            }
-            Self::Looks { .. } => family.iter().map(|it| (None, it.decide(MARGIN))).collect(),
+            Self::Once(adjustment) => adjustment.adjust_p_values(p),
+            Self::Looks { .. } => vec![None; p.len()],
+        }
+    }
+
+    fn decide(self, estimate: &Estimate, adjusted: Option<f64>) -> Decision {
+        match self {
+            Self::Once(_) => decide_adjusted(estimate, adjusted, MARGIN, CONFIDENCE),
+            Self::Looks { .. } => estimate.decide(MARGIN),
         }
     }
 
@@ -202,17 +206,44 @@ impl NoisePriors {
     }
 }
 
+/// The standard deviation of a trial's logarithm that these comparisons share, if they borrow from
+/// each other at all. The logarithm of a ratio has the noise of two trials.
+pub(crate) fn estimate_shared_noise(family: &[ComparisonCase]) -> Option<f64> {
+    let priors = NoisePriors::from_family(family).0;
+    priors.values().map(|prior| (prior.value / 2.0).sqrt()).reduce(f64::max)
+}
+
 /// The cases are one family: the more there are, the more often one looks different by chance, and
 /// the more each must show. What they know together of the run's noise, each borrows.
-pub(crate) fn judge(mut family: Vec<ComparisonCase>, rule: JudgingRule) -> Vec<Comparison> {
+pub(crate) fn judge(family: Vec<ComparisonCase>, rule: JudgingRule) -> Vec<Comparison> {
+    judge_with(family, &[], rule).comparisons
+}
+
+pub(crate) struct JudgedFamily {
+    pub comparisons: Vec<Comparison>,
+    /// Those of the others.
+    pub adjusted: Vec<Option<f64>>,
+    pub adjusted_by: Option<Adjustment>,
+}
+
+/// As [`judge`], with the p-values of other tests in the same family.
+pub(crate) fn judge_with(
+    mut family: Vec<ComparisonCase>,
+    others: &[Option<f64>],
+    rule: JudgingRule,
+) -> JudgedFamily {
     let images = ImageFindings::from_family(&family);
     family.iter_mut().for_each(|case| case.comparison.images = images.find(&case.comparison));
     let priors = NoisePriors::from_family(&family);
     let estimates: Vec<Option<Estimate>> =
         family.iter_mut().map(|case| measure(case, rule, &priors)).collect();
     let tested: Vec<Estimate> = estimates.iter().flatten().copied().collect();
-    let over = tested.iter().filter(|it| it.p.is_some()).count() as u32;
-    let mut said = rule.decide_family(&tested).into_iter();
+    let all: Vec<Option<f64>> =
+        tested.iter().map(|it| it.p).chain(others.iter().copied()).collect();
+    let over = all.iter().flatten().count() as u32;
+    let mut p = rule.adjust_p_values(&all);
+    let adjusted = p.split_off(tested.len());
+    let mut said = tested.iter().zip(p).map(|(it, p)| (p, rule.decide(it, p)));
     for (case, estimate) in family.iter_mut().zip(&estimates) {
         if estimate.is_none() {
             // No figure can be computed, but too few operations are a verdict all the same.
@@ -228,7 +259,8 @@ pub(crate) fn judge(mut family: Vec<ComparisonCase>, rule: JudgingRule) -> Vec<C
         case.comparison.adjusted_by = p.and(rule.adjustment());
         case.comparison.verdict = case.verdict(verdict);
     }
-    family.into_iter().map(|case| case.comparison).collect()
+    let comparisons = family.into_iter().map(|case| case.comparison).collect();
+    JudgedFamily { comparisons, adjusted, adjusted_by: rule.adjustment() }
 }
 
 impl ComparisonCase {

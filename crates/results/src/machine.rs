@@ -38,6 +38,14 @@ impl Machine {
         IN_MEMORY.contains(&self.file_system.as_str())
     }
 
+    /// Whether both are one machine with the data on one disk, as far as their facts tell.
+    pub fn has_hardware_of(&self, other: &Self) -> bool {
+        let of = |it: &Self| {
+            (it.processor.clone(), it.processors, it.device.clone(), it.file_system.clone())
+        };
+        of(self) == of(other)
+    }
+
     /// Names and values of the system's facts beyond processors, memory and disk.
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         let smt = self.smt.map(|is_on| if is_on { "on" } else { "off" }.to_owned());

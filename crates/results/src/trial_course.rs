@@ -3,6 +3,7 @@ use rusqlite::Row;
 use crate::Result;
 use crate::column::{ReadBudget, read_outline};
 use crate::debts;
+use crate::histogram::{new_histogram, to_bytes};
 use crate::outline::Outline;
 use crate::record::Debts;
 use crate::store::RunFolder;
@@ -62,6 +63,33 @@ pub(crate) fn read_slots(
 }
 
 impl RunFolder {
+    /// The slots of a trial in which no operation of any kind ended, in order: their starts and ends
+    /// in seconds from the clients' start. Reads no histogram.
+    ///
+    /// # Errors
+    ///
+    /// If the database can't be read.
+    pub fn read_idle_slots(&self, trial: &TrialSummary) -> Result<Vec<(f64, f64)>> {
+        let empty = to_bytes(&new_histogram()).len() as i64;
+        let key = (trial.block, trial.attempt, trial.order, empty);
+        let mut left = ReadBudget::of_a_table();
+        let mut read = || -> rusqlite::Result<Vec<(f64, f64)>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT min(start_s), max(end_s) FROM slot
+                 WHERE trial = (
+                     SELECT id FROM trial WHERE block = ?1 AND attempt = ?2 AND position = ?3
+                 )
+                 GROUP BY position HAVING max(length(histogram)) <= ?4 ORDER BY position",
+            )?;
+            let slots = statement.query_map(key, |row| {
+                left.take_row(row)?;
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+            slots.collect()
+        };
+        read().map_err(self.map_error())
+    }
+
     pub fn open_courses(&self) -> Courses<'_> {
         Courses { folder: self, left: [ReadBudget::of_histograms(), ReadBudget::of_a_table()] }
     }

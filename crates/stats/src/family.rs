@@ -44,17 +44,35 @@ impl Adjustment {
     pub fn find_confident(self, family: &[Estimate], confidence: f64) -> Vec<bool> {
         let p: Vec<Option<f64>> = family.iter().map(|estimate| estimate.p).collect();
         let adjusted = self.adjust_p_values(&p);
-        adjusted.into_iter().map(|p| p.is_some_and(|p| p <= 1.0 - confidence)).collect()
+        adjusted.into_iter().map(|p| is_believed(p, confidence)).collect()
     }
 
-    /// As [`Estimate::decide`], but *faster* and *slower* become *undecided* where the difference is
-    /// not among [`Adjustment::find_confident`].
+    /// As [`decide_adjusted`], each with its adjusted p-value.
     pub fn decide_family(self, family: &[Estimate], margin: f64, confidence: f64) -> Vec<Decision> {
-        let temper = |(estimate, confident): (&Estimate, bool)| match estimate.decide(margin) {
-            Decision::Faster | Decision::Slower if !confident => Decision::Undecided,
-            decision => decision,
-        };
-        family.iter().zip(self.find_confident(family, confidence)).map(temper).collect()
+        let p: Vec<Option<f64>> = family.iter().map(|estimate| estimate.p).collect();
+        let adjusted = family.iter().zip(self.adjust_p_values(&p));
+        adjusted.map(|(estimate, p)| decide_adjusted(estimate, p, margin, confidence)).collect()
+    }
+}
+
+/// Whether an adjusted p-value makes a difference believed.
+pub fn is_believed(adjusted: Option<f64>, confidence: f64) -> bool {
+    adjusted.is_some_and(|p| p <= 1.0 - confidence)
+}
+
+/// As [`Estimate::decide`], but *faster* and *slower* become *undecided* where the adjusted p-value
+/// is not believed.
+pub fn decide_adjusted(
+    estimate: &Estimate,
+    adjusted: Option<f64>,
+    margin: f64,
+    confidence: f64,
+) -> Decision {
+    match estimate.decide(margin) {
+        Decision::Faster | Decision::Slower if !is_believed(adjusted, confidence) => {
+            Decision::Undecided
+        }
+        decision => decision,
     }
 }
 

@@ -13,6 +13,7 @@ pub mod drift;
 pub mod family;
 pub mod heterogeneity;
 pub mod humps;
+pub mod idle;
 pub mod images;
 pub mod limit;
 pub mod moderated;

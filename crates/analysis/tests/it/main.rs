@@ -8,6 +8,7 @@ mod chance;
 mod document;
 mod groups;
 mod guide;
+mod idle;
 mod images;
 mod in_memory;
 mod known;

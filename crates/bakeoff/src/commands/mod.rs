@@ -14,6 +14,7 @@ pub mod list;
 pub mod man;
 pub mod merge;
 pub mod new;
+pub mod past_noise;
 pub mod plan;
 pub mod present;
 pub mod report;

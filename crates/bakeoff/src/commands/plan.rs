@@ -13,6 +13,7 @@ use bakeoff_lab::{MediumKind, Plan, ResolvedTrial, RunEstimate};
 use bakeoff_results::published::Publication;
 use bakeoff_results::{AppliedSetting, ENOUGH_OPERATIONS};
 
+use super::past_noise::PastNoise;
 use super::strength;
 use crate::find_limit;
 use crate::progress::format_span;
@@ -22,7 +23,7 @@ const MORE: usize = 10;
 /// Slow operations are mentioned if they could make the trials this many times as long.
 const MUCH_LONGER: f64 = 1.5;
 
-pub fn describe_plan(plan: &Plan<'_>, medium: MediumKind) -> String {
+pub fn describe_plan(plan: &Plan<'_>, medium: MediumKind, past: Option<&PastNoise>) -> String {
     let experiment = plan.experiment;
     // For a run until decided, the part that is run in any case.
     let sure = match experiment.bounds {
@@ -41,7 +42,7 @@ pub fn describe_plan(plan: &Plan<'_>, medium: MediumKind) -> String {
     let lines: String = blocks.iter().map(|block| format_block(experiment, block)).collect();
     let again = if blocks.len() > LONG { &*total } else { "" };
     let planner = describe_planner(plan);
-    let strength = [strength::describe_strength(plan), strength::describe_order(plan)];
+    let strength = [strength::describe_strength(plan, past), strength::describe_order(plan)];
     let strength: String = strength.into_iter().flatten().map(|it| it + "\n").collect();
     let clients = clients_within(plan).map_or_else(String::new, |it| it + "\n");
     let remarks: String = collect_remarks(plan).into_iter().map(|it| it + "\n").collect();

@@ -51,14 +51,16 @@ fn run_one(lab: &Lab, arguments: &cli::RunArguments) -> Result<Exit, CommandFail
     terms.shard.map_or(Ok(()), |_| refuse_shared(&experiment))?;
     let planned = experiment.with_stand_ins();
     let plan = request.plan(&planned, &terms)?;
+    let past = path::find_past_noise(arguments, &planned, terms.data.as_ref());
+    let past = past.as_ref();
     let Some(launcher) = launcher else {
-        return dry_run::show(arguments, &plan, &terms, &experiment);
+        return dry_run::show(arguments, &plan, &terms, &experiment, past);
     };
     terms.timed = timed_disks::time_disks(&request, &mut experiment)?;
     let plan = if terms.timed.is_empty() { plan } else { request.plan(&experiment, &terms)? };
     let program = trial::own_program()?;
     let _alone = shard::hold_machine(&terms)?;
-    notices::tell_of_plan(&plan, arguments.quiet);
+    notices::tell_of_plan(&plan, past, arguments.quiet);
     let OpenRun { mut folder, before } = record::open_folder(arguments, resumed, &plan, &terms)?;
     let stop = stop::stop_flag()?;
     let data = terms.data.as_ref();

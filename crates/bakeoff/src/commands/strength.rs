@@ -1,22 +1,42 @@
 //! What a plan can tell apart before it runs, and whether each level comes first equally often.
 
-use bakeoff_analysis::PlannedComparisons;
+use bakeoff_analysis::{PlannedComparisons, USUAL_NOISE};
 use bakeoff_experiment::{Factor, without_alias};
 use bakeoff_lab::Plan;
 
-/// `None` for a plan that compares nothing, or searches for a limit.
-pub fn describe_strength(plan: &Plan<'_>) -> Option<String> {
+use super::past_noise::PastNoise;
+
+/// By the noise of an earlier run, else by the usual one. `None` for a plan that compares nothing,
+/// or searches for a limit.
+pub fn describe_strength(plan: &Plan<'_>, past: Option<&PastNoise>) -> Option<String> {
     let blocks = plan.experiment.most_repetitions();
     let planned = count_planned(plan).filter(|_| plan.experiment.limit.is_none())?;
-    let ratio = planned.find_detectable_ratio(blocks)?;
+    let noise = past.map_or(USUAL_NOISE, |past| past.of_trial);
+    let ratio = planned.find_detectable_ratio(blocks, noise)?;
+    let (noise, seen) = (format_noise(noise), past.map_or_else(String::new, describe_source));
     let comparisons = match planned.count() {
         1 => "1 comparison".into(),
         count => format!("{count} comparisons"),
     };
     Some(format!(
-        "can tell apart what differs by {ratio:.2} × or more ({comparisons} of {blocks} blocks, at 5 % of \
-         noise a trial)"
+        "can tell apart what differs by {ratio:.2} × or more ({comparisons} of {blocks} blocks, at {noise} of \
+         noise a trial{seen})"
     ))
+}
+
+fn describe_source(past: &PastNoise) -> String {
+    format!(", as in {}", past.folder.display())
+}
+
+/// In percent, to two digits.
+fn format_noise(noise: f64) -> String {
+    let percent = 100.0 * noise;
+    let decimals = (1.0 - percent.log10().floor()).clamp(0.0, 4.0) as usize;
+    let digits = format!("{percent:.decimals$}");
+    match digits.contains('.') {
+        true => format!("{} %", digits.trim_end_matches('0').trim_end_matches('.')),
+        false => format!("{digits} %"),
+    }
 }
 
 /// `None` where each level comes first equally often.

@@ -1,5 +1,7 @@
 //! Trials over time: the clients' work, the engines' debts, and their payments.
 
+mod idle;
+
 use bakeoff_analysis::{CellView, LinePiece, OverTime, OwedOverTime};
 use bakeoff_results::PaymentSeries;
 
@@ -41,8 +43,9 @@ const COLUMNS: [ColumnHead; 7] = [
 pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
     let known = |condition: &&ConditionLevels| !find_courses(layout, condition).is_empty();
     let settings: Vec<&ConditionLevels> = layout.conditions.iter().filter(known).collect();
+    let mut blocks = idle::build_lines(layout);
     if settings.is_empty() {
-        return Vec::new();
+        return blocks;
     }
     let charted = layout.charted_levels();
     let (shown, folded) = least_even(layout, &settings);
@@ -50,14 +53,14 @@ pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         numbers.iter().flat_map(|at| build_charts(layout, *at, settings[*at])).collect()
     };
     let legend = charted.iter().map(|level| sign_level(layout, level)).collect();
-    let mut blocks = vec![
+    blocks.extend([
         ReportBlock::Lead(EXPLAINED.into()),
         ReportBlock::Timelines(Timelines {
             explained: READ.into(),
             legend,
             charts: charts(&shown),
         }),
-    ];
+    ]);
     if !folded.is_empty() {
         let more = Timelines { charts: charts(&folded), ..Timelines::default() };
         blocks.push(ReportBlock::Folded(Folded {

@@ -2,7 +2,7 @@
 
 use bakeoff_analysis::{CellView, Document, OperationSeries, SlotView, TrialSeries};
 use bakeoff_report::{CsvRows, Options, render};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::reading::{between, text};
 use crate::sample::over_time::{RAN_S, over_time};
@@ -37,11 +37,35 @@ pub fn pieces() -> Vec<Piece> {
     let quiet = with(course.clone(), json!({ "cells/*/over_time/per_second/*/least": 40.0 }));
     let second = with(quiet.clone(), json!({ "cells/1/over_time/per_second/13/least": 0.0 }));
     let mut pieces: Vec<Piece> = Piece::both("", TITLE, &course).into();
+    let idle = with(course.clone(), json!({ "idle": stood_still() }));
+    for format in ["term", "md", "html"] {
+        pieces.push(Piece::change("levels that stood still", TITLE, format, &course, &idle));
+    }
     for format in ["term", "html"] {
         pieces.push(Piece::change("no such second", TITLE, format, &course, &quiet));
         pieces.push(Piece::change("one such second", TITLE, format, &quiet, &second));
     }
     pieces
+}
+
+/// One that did for much longer, surely; one as long as another; and one whose trials are shorter.
+fn stood_still() -> Value {
+    let pair = |level: &str, [baseline, own]: [[f64; 2]; 2], more: f64, clear: bool| {
+        let time = |[idle_s, whole_s]: [f64; 2]| json!({ "idle_s": idle_s, "whole_s": whole_s, "trials": 3 });
+        json!({
+            "factor": "engine", "levels": { "neighbours": "x4" }, "baseline": "sqlite", "level": level,
+            "blocks": 3, "baseline_idle": time(baseline), "level_idle": time(own),
+            "more_s_a_minute": more, "low": more - 2.0, "high": more + 2.0, "p_adjusted": 0.04,
+            "adjusted_by": "holm", "clear": clear,
+        })
+    };
+    let sqlite = [410.333, 486.0];
+    json!([
+        pair("lmdb", [sqlite, [0.0, 486.0]], -50.7, true),
+        pair("fjall", [sqlite, [37.4, 485.7]], -46.0, true),
+        pair("null", [[0.0, 60.0], [0.333, 60.0]], 0.333, false),
+        pair("other", [[4.0, 60.0], [2.5, 35.0]], 0.286, false),
+    ])
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod chance;
 mod detectable;
+mod idle;
 mod images;
 mod moderated;
 mod order;

@@ -13,6 +13,7 @@ use super::path::{self, DataLocation, existing_ancestor};
 use super::terms::RunTerms;
 use super::{durability, memory, shard, time_limit, timed_disks};
 use crate::cli;
+use crate::commands::past_noise::PastNoise;
 use crate::commands::plan;
 use crate::exit::{CommandFailure, Exit};
 use crate::output::{by_own_name, print, say};
@@ -23,12 +24,13 @@ pub fn show(
     plan: &Plan<'_>,
     terms: &RunTerms,
     experiment: &Experiment,
+    past: Option<&PastNoise>,
 ) -> Result<Exit, CommandFailure> {
     let data = terms.data.as_ref();
     let medium = DataLocation::medium(data);
     let part =
         terms.shard.map_or_else(String::new, |shard| shard::describe_part(plan, shard) + "\n");
-    print(&(part + &escape_unseen(&by_own_name(&plan::describe_plan(plan, medium)))))?;
+    print(&(part + &escape_unseen(&by_own_name(&plan::describe_plan(plan, medium, past)))))?;
     let untimed = timed_disks::describe_untimed(experiment);
     untimed.iter().try_for_each(|line| print(&format!("{}\n", escape_unseen(line))))?;
     durability::advise_level(plan).into_iter().for_each(say);

@@ -8,6 +8,7 @@ use bakeoff_results::RunFolder;
 
 use super::path::DataLocation;
 use super::{durability, memory, path};
+use crate::commands::past_noise::PastNoise;
 use crate::commands::{external, plan, strength};
 use crate::exit::CommandFailure;
 use crate::output::say;
@@ -25,12 +26,12 @@ pub fn warn_of_experiment(registry: &Registry, experiment: &Experiment) {
     }
 }
 
-pub fn tell_of_plan(plan: &Plan<'_>, quiet: bool) {
+pub fn tell_of_plan(plan: &Plan<'_>, past: Option<&PastNoise>, quiet: bool) {
     // Even with --quiet: left-out cells are missing from the verdict.
     plan.left_out.iter().for_each(|it| say(format_args!("{}", describe_left_out(it))));
     if !quiet {
         durability::advise_level(plan).into_iter().for_each(say);
-        strength::describe_strength(plan).into_iter().for_each(say);
+        strength::describe_strength(plan, past).into_iter().for_each(say);
         plan::clients_within(plan).into_iter().for_each(say);
         plan::collect_remarks(plan).into_iter().for_each(say);
     }

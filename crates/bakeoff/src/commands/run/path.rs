@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use bakeoff_experiment::Experiment;
 use bakeoff_folders::trust::TrustedFolder;
 use bakeoff_lab::place::device::HeldDevice;
 use bakeoff_lab::{MediumKind, WORK_PREFIX};
@@ -13,6 +14,7 @@ use bakeoff_results::{Machine, RunFolder};
 use super::usage_failure;
 use crate::cli;
 use crate::commands::layouts::{contents, devices};
+use crate::commands::past_noise::PastNoise;
 use crate::exit::{CommandFailure, Exit};
 use crate::output::quote;
 
@@ -246,6 +248,19 @@ pub fn describe_data_machine(
     };
     described
         .map_err(|error| CommandFailure::new(Exit::Folder, format!("{}: {error}", at.display())))
+}
+
+/// From the runs in the folder that has this run's.
+pub fn find_past_noise(
+    arguments: &cli::RunArguments,
+    experiment: &Experiment,
+    data: Option<&DataLocation>,
+) -> Option<PastNoise> {
+    let here = Path::new(".");
+    let dir = arguments.out.as_deref().or(arguments.resume.as_deref());
+    let parent = dir.and_then(Path::parent).filter(|it| !it.as_os_str().is_empty());
+    let machine = describe_data_machine(data, dir.unwrap_or(here)).ok()?;
+    PastNoise::from_runs(parent.unwrap_or(here), &experiment.workload, &machine)
 }
 
 /// Data folders that other runs left here or still use.

@@ -169,7 +169,7 @@ fn check_terms(
         format!("{}, {} processors, {disk}, {kind}", machine.processor, machine.processors)
     };
     // A merged run has several machines already.
-    if began.merged.is_none() && machine(began) != machine(&now) {
+    if began.merged.is_none() && !began.machine.has_hardware_of(&now.machine) {
         return differs("the machine", &machine(began), &machine(&now));
     }
     // Machines of one kind differ: a shard is measured on one.
