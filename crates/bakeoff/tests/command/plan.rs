@@ -1,5 +1,8 @@
 //! What `--dry-run` says, and what keeps a run from beginning: nothing is made, and nothing started.
 
+use bakeoff_results::{Run, RunFolder, Status};
+use bakeoff_testkit::synthetic::{self, TrialGenerator};
+
 use super::servers::installed;
 use super::{Done, Place, SMALL};
 
@@ -337,4 +340,24 @@ fn rows_are_real_text_where_there_is_some_unless_generated_ones_are_asked_for() 
     };
     told("").says(&["rows from gcide", "dict-gcide", "small: the first 10000 of them"]);
     told("--scale large").says(&["large: all ", "generated from their words"]);
+}
+
+/// The run of one comparison tells no noise, that of six does: it is of the same machine and program.
+#[test]
+fn a_plan_names_the_run_whose_noise_it_goes_by() {
+    let place = Place::finished();
+    plan(&place, "small.toml").says(&["at 5 % of noise a trial)"]);
+    let Run { workload, version, machine, .. } =
+        RunFolder::open(&place.path("r")).unwrap().run().unwrap();
+    let run = Run { workload, version, machine, ..synthetic::run(&["1"], &["0"], 16) };
+    let mut folder = RunFolder::create(&place.path("noisy"), &run, "").unwrap();
+    let mut trials = TrialGenerator::new(1, 40);
+    for block in 0..4 {
+        let trials = trials.generate_block(block, block, ["1", "0"]);
+        trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());
+    }
+    folder.set_status(Status::Finished, Some(1.8e9)).unwrap();
+    drop(folder);
+    plan(&place, "small.toml").says(&[" % of noise a trial, as in noisy)"]);
+    plan(&place, "small.toml --out more/r").says(&["at 5 % of noise a trial)"]);
 }

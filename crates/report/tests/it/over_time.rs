@@ -48,7 +48,7 @@ pub fn pieces() -> Vec<Piece> {
     pieces
 }
 
-/// One that did for much longer, surely; one as long as another; and one whose trials are shorter.
+/// Much longer than each of two, which is clear; a third of a second, which is not; and beside shorter trials.
 fn stood_still() -> Value {
     let pair = |level: &str, [baseline, own]: [[f64; 2]; 2], more: f64, clear: bool| {
         let time = |[idle_s, whole_s]: [f64; 2]| json!({ "idle_s": idle_s, "whole_s": whole_s, "trials": 3 });

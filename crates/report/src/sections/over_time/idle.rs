@@ -3,7 +3,6 @@
 use bakeoff_analysis::{IdleComparison, IdleTime};
 
 use crate::block::ReportBlock;
-use crate::figures;
 use crate::layout::{DocumentLayout, level_or_empty};
 use crate::words;
 
@@ -58,15 +57,10 @@ fn describe_time(time: IdleTime) -> String {
     format!("{} of {}", format_seconds(time.idle_s), format_seconds(time.whole_s))
 }
 
-/// Whole from ten on, else as short as it can be said: "410", "4", "0.33".
+/// Whole from ten on, else with two digits at most: "410", "4", "0.33".
 fn format_seconds(seconds: f64) -> String {
-    let digits = if seconds < 9.95 {
-        figures::format_few(seconds)
-    } else {
-        words::format_count(seconds.round() as u64)
-    };
-    match digits.contains('.') {
-        true => digits.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => digits,
+    match seconds < 9.95 {
+        true => words::format_two(seconds).trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => words::format_count(seconds.round() as u64),
     }
 }
