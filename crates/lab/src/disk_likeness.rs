@@ -151,7 +151,9 @@ fn place_flush(sorted: &[ModelTimes], nearest: &ModelTimes, timing: &DiskTiming)
 fn list_parameters(spec: &Spec, timing: &DiskTiming) -> Vec<(&'static str, String)> {
     let us = |seconds: f64| Some(seconds * 1e6);
     let flush_s = timing.flush.flush_s;
-    let through = if timing.has_fua == Some(false) { 0.0 } else { timing.write_through_s };
+    // Where a flush costs nothing, no cache is written past.
+    let has_fua = timing.has_fua != Some(false) && flush_s > 0.0;
+    let through = if has_fua { timing.write_through_s } else { 0.0 };
     let latency_s = timing.flush.write_s.unwrap_or(flush_s);
     // Where it was not faster than the model's full write buffer, it has no fast one.
     let sustained = spec.read_number("sustained_mb_s").filter(|it| *it > timing.write_mb_s);
