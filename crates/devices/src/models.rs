@@ -4,7 +4,7 @@ use toml::{Table, Value};
 
 use crate::device::cloud::CloudParameters;
 use crate::device::hdd::HddParameters;
-use crate::device::model::{DeviceModel, ListedModel, NamedParameters, ParameterSource};
+use crate::device::model::{ConstantSource, DeviceModel, ListedModel, NamedParameters};
 use crate::device::null::NullParameters;
 use crate::device::raid;
 use crate::device::ssd::SsdParameters;
@@ -234,7 +234,7 @@ fn list_sourced(model: &DeviceModel) -> Vec<SourcedParameters> {
         let found = own.iter().filter(|(name, _)| wanted(name));
         found.map(|(name, value)| format!("{name}={value}")).collect()
     };
-    let of_source = |it: &ParameterSource| SourcedParameters {
+    let of_source = |it: &ConstantSource| SourcedParameters {
         values: find(&|name| it.parameters.contains(&name)),
         spread: it.spread,
         source: Some(it.source),

@@ -59,7 +59,7 @@ fn a_promise_that_is_kept_ends_well_and_one_cut_can_be_repeated() {
     }
     let place = Place::new();
     let flags = ["--durability", "strict,none", "--keep", "prefix,torn", "--cut-recovery"];
-    let done = place.run(&[&CUTS[..], &flags, &["--out", "r"]].concat()).code(0);
+    let done = place.run(&[&CUTS[..], &flags, &["--full", "--out", "r"]].concat()).code(0);
     let told = done.out().split_whitespace().collect::<Vec<_>>().join(" ");
     let kept = "The promise of sqlite at strict was not broken in 2 power cuts";
     assert!(told.contains(kept) && told.contains("the power went again in 8"), "{told}");
@@ -98,8 +98,11 @@ fn cuts_at_steady_are_conditioned_and_placed_and_one_recovery_is_timed() {
         let came = first.expect("a cut")["placed"]["came"] == true;
         came.then_some((place, done, document))
     });
-    done.says(&["operations preconditioned the engine"]);
-    place.run(&["report", "r", "--format", "md"]).code(0).says(&["recovery on ssd-sata"]);
+    done.says(&["The promise of sqlite at strict was not broken in 2 power cuts"]);
+    place
+        .run(&["report", "r", "--format", "md"])
+        .code(0)
+        .says(&["operations preconditioned the engine", "recovery on ssd-sata"]);
     let command = document["run"]["cuts"]["command"].as_str().unwrap();
     assert!(command.contains(" --state steady "), "{command}");
     for cut in list(&document, "cuts") {
@@ -183,7 +186,7 @@ fn a_broken_promise_ends_with_code_6_and_leaves_its_images_and_the_command_for_i
     }
 
     // The command, as the report prints it.
-    let out = done.out();
+    let out = place.run(&["report", "r", "--full"]).code(0).out();
     let again = out.lines().find_map(|line| line.trim().strip_prefix("again: bakeoff "));
     let words: Vec<&str> = again.expect("the command").split_whitespace().collect();
     let repeated = run_unsynced(&place, &[&words[..], &["--out", "again"]].concat());

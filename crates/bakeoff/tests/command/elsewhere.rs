@@ -127,7 +127,8 @@ fn a_database_elsewhere_is_filled_for_each_trial_and_its_password_kept_nowhere()
         let start = ["run", "mine.toml", "--out", out, "--engine", &engines];
         place.run(&[&start[..], &SHORT, more].concat())
     };
-    let done = run("r", &["--noise-floor"]).code(0).says(&["Somebody else runs", "emptied"]);
+    let done =
+        run("r", &["--noise-floor", "--full"]).code(0).says(&["Somebody else runs", "emptied"]);
     assert_secret(&place, "r", done);
     place.assert_clean("r");
     let document = place.json("r");
@@ -207,7 +208,7 @@ fn what_a_server_elsewhere_can_not_have_is_in_the_plan_and_not_run() {
     run("b", &engines, &[&levels[..], &["--dry-run"]].concat())
         .code(0)
         .says(&["3 trials in 2 blocks", &line]);
-    let done = run("b", &engines, &levels).code(0);
+    let done = run("b", &engines, &[&levels[..], &["--full"]].concat()).code(0);
     done.says(&[&line, "are compared with nothing"]);
     let document = place.json("b");
     let ran: Vec<_> = trials(&document)

@@ -202,7 +202,7 @@ fn where_no_disk_can_be_had_a_preset_takes_the_host_s_and_says_so() {
     }
     // A preset whose question is another one goes without its power cuts, unless they were asked for.
     let demo = ["demo", "--quick", "--engine", "sqlite,lmdb", "--dry-run"];
-    let without = "on the disk host instead of ssd-sata and without power cuts";
+    let without = "on the disk host instead of ssd-sata, ssd-nvme-plp and without power cuts";
     let out = run(&demo, 0, &[without]).out();
     assert!(out.contains("disk host") && !out.contains("power cut"), "{out}");
     run(&[&demo[..], &["--cuts", "2"]].concat(), 1, &["8 power cuts", "would not begin here: "]);

@@ -74,7 +74,8 @@ fn of_a_rate_all_that_was_due_has_ended_or_is_told_as_not_started() {
     let place = Place::new();
     place.write("mine.toml", "workload = \"point\"\nengine = \"null\"\nseconds = 1\n");
     let run = ["run", "mine.toml", "--rate", "300/s,poisson:300/s", "--compare", "rate"];
-    let done = place.run(&[&run[..], &["--repetitions", "2", "--out", "r"]].concat()).code(0);
+    let done =
+        place.run(&[&run[..], &["--repetitions", "2", "--full", "--out", "r"]].concat()).code(0);
     done.says(&["response time", "service", "kept up"]);
     for trial in place.json("r")["trials"].as_array().unwrap() {
         let measures = measured(trial);
@@ -165,7 +166,8 @@ fn in_order(document: &Value) -> Vec<(u64, u64, String)> {
 #[test]
 fn a_run_ends_when_it_is_decided() {
     let place = Place::small();
-    let run = ["run", "small.toml", "--until-decided", "--max-repetitions", "5", "--out", "r"];
+    let run =
+        ["run", "small.toml", "--until-decided", "--max-repetitions", "5", "--full", "--out", "r"];
     place.run(&run).code(0).says(&["trial 1 of 6", "How long each condition went on"]);
     let document = place.json("r");
     let run = &document["run"];
@@ -192,7 +194,7 @@ fn a_run_ends_in_good_order_when_the_time_is_over() {
     let place = Place::new();
     let toml = SMALL.replace("\"lmdb\"", "\"sqlite@again\", \"lmdb\"");
     place.write("small.toml", &format!("{toml}clients = [1, 2, 3]\n"));
-    let run = ["run", "small.toml", "--until-decided", "--max-time", "9s", "--out", "r"];
+    let run = ["run", "small.toml", "--until-decided", "--max-time", "9s", "--full", "--out", "r"];
     place.run(&run).code(0).says(&[
         "nothing is decided before 3 repetitions",
         "another block would not end within --max-time",

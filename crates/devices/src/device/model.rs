@@ -114,12 +114,12 @@ pub struct DeviceModel {
     name: &'static str,
     summary: &'static str,
     made: ParameterFactory,
-    sources: &'static [ParameterSource],
+    sources: &'static [ConstantSource],
 }
 
 /// Where some parameters of a model come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParameterSource {
+pub struct ConstantSource {
     /// Their names.
     pub parameters: &'static [&'static str],
     /// How far published values differ, in words; empty if that is not known.
@@ -181,12 +181,12 @@ impl DeviceModel {
 
     /// The model with the sources of its parameters. What has none is listed as one's own.
     #[must_use]
-    pub const fn with_sources(mut self, sources: &'static [ParameterSource]) -> Self {
+    pub const fn with_sources(mut self, sources: &'static [ConstantSource]) -> Self {
         self.sources = sources;
         self
     }
 
-    pub(crate) fn sources(&self) -> &'static [ParameterSource] {
+    pub(crate) fn sources(&self) -> &'static [ConstantSource] {
         self.sources
     }
 

@@ -1,30 +1,30 @@
 //! Where the constants of the models come from. What stands in no list is our own.
 
-use crate::device::model::ParameterSource;
+use crate::device::model::ConstantSource;
 
 const fn from(
     parameters: &'static [&'static str],
     spread: &'static str,
     source: &'static str,
-) -> ParameterSource {
-    ParameterSource { parameters, spread, source }
+) -> ConstantSource {
+    ConstantSource { parameters, spread, source }
 }
 
 const FREUND: &str = "A. Freund, one fio job on eleven drives, gist.github.com/anarazel/b527e5317bb7d58483a9858f5f2435ca";
 
-pub const HDD_7200: &[ParameterSource] = &[from(
+pub const HDD_7200: &[ConstantSource] = &[from(
     &["average_seek_ms", "rpm", "track_to_track_ms", "full_stroke_ms", "outer_mb_s", "inner_mb_s"],
     "8.5 to 8.9 ms a seek",
     "data sheets of Hitachi Deskstar 7K1000.C, WD Caviar Black, Seagate Barracuda 7200.12",
 )];
 
-pub const HDD_5400: &[ParameterSource] = &[from(
+pub const HDD_5400: &[ConstantSource] = &[from(
     &["rpm", "track_to_track_ms", "average_seek_ms", "full_stroke_ms"],
     "",
     "specification of the Hitachi Travelstar 5K160",
 )];
 
-pub const SSD_SATA: &[ParameterSource] = &[
+pub const SSD_SATA: &[ConstantSource] = &[
     from(
         &[
             "read_us",
@@ -53,7 +53,7 @@ pub const SSD_SATA: &[ParameterSource] = &[
     ),
 ];
 
-pub const SSD_NVME: &[ParameterSource] = &[
+pub const SSD_NVME: &[ConstantSource] = &[
     from(&["write_us", "flush_us", "fua_us"], "flush 220 to 450 among quick drives", FREUND),
     from(
         &["reads_at_once", "writes_at_once", "read_mb_s", "write_mb_s"],
@@ -63,7 +63,7 @@ pub const SSD_NVME: &[ParameterSource] = &[
     ),
 ];
 
-pub const SSD_NVME_SLOW: &[ParameterSource] = &[
+pub const SSD_NVME_SLOW: &[ConstantSource] = &[
     from(
         &["flush_us", "fua_us"],
         "flush 1,225 to 2,783, FUA 4,007 to 5,844",
@@ -84,7 +84,7 @@ pub const SSD_NVME_SLOW: &[ParameterSource] = &[
     ),
 ];
 
-pub const SSD_NVME_PLP: &[ParameterSource] = &[
+pub const SSD_NVME_PLP: &[ConstantSource] = &[
     from(
         &["read_us", "reads_at_once", "read_mb_s", "write_us", "writes_at_once", "write_mb_s"],
         "",
@@ -99,7 +99,7 @@ pub const SSD_NVME_PLP: &[ParameterSource] = &[
     ),
 ];
 
-pub const EBS: &[ParameterSource] = &[from(
+pub const EBS: &[ConstantSource] = &[from(
     &["iops", "burst_iops", "credits", "throughput_mib_s", "operation"],
     "",
     "Amazon EBS volume types; Amazon EBS I/O characteristics and monitoring (docs.aws.amazon.com/ebs)",

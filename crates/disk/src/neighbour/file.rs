@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng as _, SeedableRng as _};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl, fstatfs, fstatvfs};
+use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, fstatfs, fstatvfs};
 use rustix::io::Errno;
 
 /// Large enough for most disks: more than a disk's own cache.
@@ -101,6 +101,16 @@ fn choose_size(wanted: u64, free: u64) -> Option<u64> {
 
 /// A new file whose name, which begins with `prefix`, is taken away at once.
 pub fn create_nameless(folder: &Path, prefix: &str) -> io::Result<fs::File> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    match rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR) {
+        Ok(file) => Ok(file.into()),
+        // Not all file systems have files that never had a name.
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT) => create_unlinked(folder, prefix),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn create_unlinked(folder: &Path, prefix: &str) -> io::Result<fs::File> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let (process, number) = (std::process::id(), NUMBER.fetch_add(1, Relaxed));
     let path = folder.join(format!("{prefix}-{process}-{number}"));
