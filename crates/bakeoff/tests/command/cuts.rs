@@ -170,7 +170,7 @@ fn a_broken_promise_ends_with_code_6_and_leaves_its_images_and_the_command_for_i
         let document = place.json("r");
         is_any_acknowledged(list(&document, "cuts")).then_some((place, done, document))
     });
-    let done = done.code(6).says(&["sqlite, strict"]);
+    done.code(6).says(&["sqlite, strict"]);
     place.assert_clean("r");
     assert_eq!(document["promises"][0]["kept"], false);
 
