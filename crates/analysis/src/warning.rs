@@ -57,6 +57,7 @@ macro_rules! kinds {
 kinds! {
     NotSynced, "not-synced", Voids, "an engine did not sync for commits that it promised to keep";
     PromiseBroken, "promise-broken", Voids, "a power cut took more of a cell than its level of durability allows, or left damage";
+    DiskCalls, "disk-calls", Voids, "calls of the virtual disk took much of the clients’ time, which a real disk would not take";
     DataInMemory, "data-in-memory", Voids, "commits were promised to be kept, and the data lay in memory, where none outlives a power cut";
     AnswersDiffer, "answers-differ", Voids, "engines did not answer alike when they were asked the same";
     CheckFailed, "check-failed", Voids, "what a trial left was broken, by the engine’s own check or by what its workload’s rows must fulfil";

@@ -80,6 +80,7 @@ pub(crate) fn collect_warnings(
         machine::warn_of_starved_neighbours(run, counted),
         machine::warn_of_strayed_disk(run, counted),
         machine::warn_of_fast_disk(run, counted),
+        machine::warn_of_disk_calls(run, counted),
         timed_disk::warn_of_changed_disks(run),
         machine::warn_of_busy_clients(run, counted),
         rates::warn_of_starved_clients(run, counted),

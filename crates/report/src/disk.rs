@@ -98,6 +98,11 @@ pub fn describe_turns(layout: &DocumentLayout<'_>) -> Vec<String> {
             .filter(|_| layout.varying.contains(&OwnFactor::Durability.as_str()));
         let lead = lead
             .map_or_else(String::new, |it| format!("with {}, ", durability::describe_level(it)));
+        let on = turn
+            .levels
+            .level(OwnFactor::Disk)
+            .filter(|_| layout.varying.contains(&OwnFactor::Disk.as_str()));
+        let on = on.map_or_else(String::new, |it| format!("on {it}, "));
         let [ahead, instead] =
             [&turn.ahead, &turn.instead].map(|level| words::name_contender(layout.compare, level));
         // Printed once: it holds for all of them.
@@ -106,7 +111,7 @@ pub fn describe_turns(layout: &DocumentLayout<'_>) -> Vec<String> {
             _ => "",
         };
         format!(
-            "{lead}{instead} would be ahead of {ahead} {} about {} a flush{assumes}",
+            "{lead}{on}{instead} would be ahead of {ahead} {} about {} a flush{assumes}",
             if is_below { "below" } else { "above" },
             words::format_seconds(to_two_digits(turn.turn_s))
         )

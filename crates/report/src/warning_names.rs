@@ -10,6 +10,7 @@ pub fn name_kind(kind: WarningKind) -> &'static str {
         NotSynced => "Commits not synced",
         PromiseBroken => "Promise broken",
         DataInMemory => "Data in memory",
+        DiskCalls => "Virtual disk’s calls",
         AnswersDiffer => "Answers differ",
         CheckFailed => "Broken data",
         NotKeptUp => "Rate not kept",

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::measure::{ACHIEVED_LATENCY, CPU, FOREIGN_CPU, MODELLED_LATENCY, RATE, STEAL};
+use bakeoff_results::measure::{
+    ACHIEVED_LATENCY, CPU, FOREIGN_CPU, HOST_WRITES, MODELLED_LATENCY, RATE, STEAL,
+};
 use bakeoff_results::{
     Canary, CellLevels, Disturbed, Measure, Merged, OwnFactor, Run, RunMember, Scope, TrialSummary,
 };
@@ -26,6 +28,13 @@ const FOREIGN: f64 = 0.10;
 /// In seconds. Below this mean latency a file system in user space is not small beside the device:
 /// a round trip through it takes 30 to 100 microseconds.
 const FLOOR: f64 = 200e-6;
+
+/// Seconds that a write to a file of a virtual disk takes beside the device's time, on 2 processors:
+/// docs/disks.md has the measurement.
+const CALL_S: f64 = 30e-6;
+
+/// The share of the clients' time from which such calls may turn a comparison.
+const CALLS: f64 = 0.25;
 
 pub(super) fn warn_of_disturbances(
     counted: &[&TrialSummary],
@@ -232,6 +241,25 @@ pub(super) fn warn_of_fast_disk(run: &Run, counted: &[&TrialSummary]) -> Option<
         "compare on a slower disk (bakeoff list disks), or, where the machine's own is as fast, on \
          that: --disk host",
     ))
+}
+
+/// On a real disk a write to the page cache takes a microsecond or two. Here an engine that makes many
+/// small writes looks slower than it is.
+pub(super) fn warn_of_disk_calls(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
+    let share = |trial: &TrialSummary| {
+        let calls = trial.measures.get(&HOST_WRITES, &Scope::Disk)?;
+        Some(calls * CALL_S / (trial.ran_s? * trial.levels.clients().unwrap_or(1.0)))
+    };
+    let above = |trial| share(trial).filter(|share| *share > CALLS).unwrap_or_default().min(1.0);
+    let WarningTally { part, share, at, .. } = tally_trials(run, counted, above)?;
+    let text = format!(
+        "in {part} about {} of the clients' time or more went into calls of the virtual disk, at worst \
+         {share}, at {at}: a real disk doesn't take that time, so that an engine with many small \
+         writes looks slower than it is",
+        format_percent(CALLS)
+    );
+    let warning = Warning::new(WarningKind::DiskCalls, text);
+    Some(warning.with_remedy("compare on the machine's own disk: --disk host"))
 }
 
 /// In either loop: a client without a processor starts and takes its operations late.
