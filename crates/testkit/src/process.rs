@@ -15,7 +15,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub fn wait_until(what: &str, mut there: impl FnMut() -> bool) {
     let start = Instant::now();
     while !there() {
-        assert!(start.elapsed() < PATIENCE, "{what} did not come within a minute");
+        assert!(start.elapsed() < PATIENCE, "{what} did not come within {PATIENCE:?}");
         sleep(PAUSE);
     }
 }
