@@ -98,7 +98,7 @@ pub fn one_page() {
     assert_eq!(drawn.len(), 2, "the charts of two articles: {ids:?}");
     assert!(said.contains("The page of all articles: bakeoff-articles-1/articles.html"), "{said}");
     // Each is an ordinary run.
-    let report = command(&folder, &["report", "c-lines"]).output().unwrap();
+    let report = command(&folder, &["report", "c-lines", "--full"]).output().unwrap();
     assert!(super::said(&report).contains("A paper of C"));
 }
 

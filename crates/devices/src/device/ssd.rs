@@ -1,8 +1,8 @@
 //! An SSD: at queue depth d it serves min(d/t, k/t, bandwidth/size) requests a second.
 //!
 //! t is the latency of one request alone and k how many it works on at once. What a flush costs
-//! decides between engines, so it has parameters of its own ([`flush`]). Where each constant comes
-//! from is in [`sources`](super::sources).
+//! decides between engines, so it has parameters of its own. Where each constant comes from is in
+//! [`Models::list_sources`](crate::models::Models::list_sources).
 
 use serde::{Deserialize, Serialize};
 
