@@ -105,6 +105,8 @@ pub struct Stat {
     pub round_trip_us: f64,
     pub device: StationCounts,
     pub files: ext4::Ext4Counts,
+    /// Writes that the program waited for one by one: the kernel did not gather them.
+    pub waited_writes: u64,
     pub latency: Accuracy,
     pub memory_bytes: u64,
     /// Bytes of it that hold what a power cut would take.

@@ -3,7 +3,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,7 @@ use crate::volume::{Volume, VolumeOptions};
 
 mod checks;
 mod images;
+mod kernel_pages;
 mod own_calls;
 mod requests;
 mod trace;
@@ -34,6 +35,7 @@ mod trace;
 pub use checks::can_mount;
 
 use checks::{MEND, MadeFolders, check_folders};
+use kernel_pages::KernelPages;
 use own_calls::{TRIPS, round_trips, through_the_mount};
 
 /// How long users of the mount have to leave it after a signal.
@@ -138,6 +140,9 @@ struct MountedDisk {
     ready: Arc<AtomicBool>,
     events: Sender<DaemonEvent>,
     changing: Mutex<DiskSettings>,
+    /// With write-back, from when it is mounted.
+    kernel_pages: OnceLock<Arc<KernelPages>>,
+    write_back: bool,
 }
 
 struct DiskSettings {
@@ -170,12 +175,28 @@ impl MountedDisk {
         let (seed, metadata) = (options.seed, options.metadata);
         let started = Instant::now();
         let ready = Arc::default();
-        Ok(Self { note, seed, metadata, null, volume, executor, started, ready, events, changing })
+        Ok(Self {
+            note,
+            seed,
+            metadata,
+            null,
+            volume,
+            executor,
+            started,
+            ready,
+            events,
+            changing,
+            kernel_pages: OnceLock::new(),
+            write_back: options.write_back,
+        })
     }
 
     fn mount(&self, socket: &Path) -> Result<(), Error> {
-        let options =
-            ServeOptions { name: mount_table::format_source(socket), ..ServeOptions::default() };
+        let options = ServeOptions {
+            name: mount_table::format_source(socket),
+            write_back: self.write_back,
+            ..ServeOptions::default()
+        };
         let session = fuse::serve_volume(Arc::clone(&self.volume), &self.note.mountpoint, &options);
         let session = session.map_err(|error| {
             let mountpoint = self.note.mountpoint.display();
@@ -193,7 +214,12 @@ impl MountedDisk {
             events.send(DaemonEvent::Unmounted(ended))
         };
         let thread = thread::Builder::new().name("disk-mount".into()).spawn(wait);
-        thread.map(drop).map_err(wrap_error("the mount"))
+        thread.map_err(wrap_error("the mount"))?;
+        if self.write_back {
+            let pages = KernelPages::start(self.note.mountpoint.clone());
+            let _ = self.kernel_pages.set(pages.map_err(wrap_error("the kernel's pages"))?);
+        }
+        Ok(())
     }
 
     /// Measures the way through FUSE and back by calls that the kernel never answers itself; then

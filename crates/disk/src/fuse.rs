@@ -23,12 +23,14 @@ pub struct ServeOptions {
     pub threads: usize,
     /// The device that `/proc/mounts` shows.
     pub name: String,
+    /// See [`crate::mount::MountOptions::write_back`].
+    pub write_back: bool,
 }
 
 impl Default for ServeOptions {
     fn default() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { threads: processors.max(2), name: "bakeoff".to_owned() }
+        Self { threads: processors.max(2), name: "bakeoff".to_owned(), write_back: false }
     }
 }
 
@@ -68,7 +70,7 @@ pub fn serve_volume(
     config.acl = if root { SessionACL::All } else { SessionACL::Owner };
     config.n_threads = Some(options.threads);
     config.clone_fd = true;
-    let adapter = Adapter { volume: Arc::clone(&volume) };
+    let adapter = Adapter { volume: Arc::clone(&volume), write_back: options.write_back };
     let background = fuser::spawn_mount(adapter, mountpoint, &config)?;
     let notifier = background.notifier();
     volume.on_outdated(move |ino| {

@@ -23,6 +23,10 @@ pub struct MountOptions {
     /// Whether the backing files are kept out of the page cache: see
     /// [`crate::volume::Volume::keep_out_of_page_cache`].
     pub uncached: bool,
+    /// Whether the kernel gathers buffered writes and hands them over in large ones: on a sync, on
+    /// a close, and every second. Calls are then as cheap as on a real file system, but faults and
+    /// power cuts miss what the kernel still holds.
+    pub write_back: bool,
 }
 
 impl MountOptions {
@@ -37,6 +41,7 @@ impl MountOptions {
             metadata: Metadata::default(),
             timing: true,
             uncached: false,
+            write_back: false,
         }
     }
 

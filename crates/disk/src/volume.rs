@@ -15,6 +15,7 @@
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use bakeoff_devices::device::Nanos;
@@ -31,6 +32,7 @@ use crate::fault::{CallFaults, FaultRule};
 
 mod adopt;
 mod attributes;
+mod burst;
 mod contents;
 mod countdown;
 mod cut;
@@ -110,6 +112,7 @@ pub struct Volume {
     orphans: Orphans,
     model: Mutex<VolumeModel>,
     faults: CallFaults,
+    waited_writes: AtomicU64,
     space: SpaceQuota,
     /// Bits that this process may not give to new files.
     umask: u32,
@@ -151,6 +154,7 @@ impl Volume {
             orphans,
             model: Mutex::new(model),
             faults: CallFaults::default(),
+            waited_writes: AtomicU64::new(0),
             space: SpaceQuota::default(),
             umask: read_umask()?,
             mirrors: options.mirrors,
@@ -180,6 +184,11 @@ impl Volume {
 
     pub fn counts(&self) -> Ext4Counts {
         self.lock_model().ext4.counts()
+    }
+
+    /// Writes that the kernel did not gather.
+    pub fn count_waited_writes(&self) -> u64 {
+        self.waited_writes.load(Ordering::Relaxed)
     }
 
     pub fn pending_bytes(&self) -> u64 {

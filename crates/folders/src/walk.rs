@@ -3,6 +3,9 @@
 use std::fs::File;
 use std::io;
 
+use rustix::fs::{AtFlags, StatxFlags};
+use rustix::io::Errno;
+
 use crate::{Dir, EntryKind, FolderEntry};
 
 /// As `stat` counts them.
@@ -64,12 +67,19 @@ pub fn each_file(
     })
 }
 
-/// Counts allocated blocks: a sparse file counts for its data.
+/// Counts allocated blocks, as the file system has them now: a sparse file counts for its data. What
+/// vanishes meanwhile is passed over.
 pub fn disk_usage(folder: &Dir) -> io::Result<u64> {
     let mut bytes = 0;
-    folder.walk_entries(&mut |_, entry| {
+    // The kernel may answer `stat` from what it knew a while ago.
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_FORCE_SYNC;
+    folder.walk_entries(&mut |folder, entry| {
         if entry.kind != EntryKind::Folder {
-            bytes += u64::try_from(entry.stat.st_blocks).unwrap_or(0) * BLOCK;
+            match rustix::fs::statx(folder, &entry.name, flags, StatxFlags::BLOCKS) {
+                Ok(found) => bytes += found.stx_blocks * BLOCK,
+                Err(Errno::NOENT) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         Ok(())
     })?;

@@ -218,8 +218,10 @@ measures! {
         "bytes that went to the device for the clients' work, the drain included: what a virtual \
          disk's device was given, or the lesser of what the kernel counted for the engine's \
          processes and what anybody wrote to the whole device";
-    HOST_WRITES = "host-writes", Count, [Disk], "writes to files in the virtual disk";
+    HOST_WRITES = "host-writes", Count, [Disk], "writes to files that reached the virtual disk: the kernel gathers a trial's small ones";
     HOST_WRITTEN = "host-written", Bytes, [Disk], "bytes of these";
+    WAITED_WRITES = "waited-writes", Count, [Disk],
+        "those of them that the program waited for one by one: the kernel did not gather them";
     READS = "reads", Count, [Disk], "reads that reached the device, without the neighbours'";
     WRITES = "writes", Count, [Disk],
         "writes that reached the device, the journal's among them, without the neighbours'";

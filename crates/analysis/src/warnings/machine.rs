@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::measure::{
-    ACHIEVED_LATENCY, CPU, FOREIGN_CPU, HOST_WRITES, MODELLED_LATENCY, RATE, STEAL,
+    ACHIEVED_LATENCY, CPU, FOREIGN_CPU, HOST_WRITES, MODELLED_LATENCY, RATE, STEAL, WAITED_WRITES,
 };
 use bakeoff_results::{
     Canary, CellLevels, Disturbed, Measure, Merged, OwnFactor, Run, RunMember, Scope, TrialSummary,
@@ -247,7 +247,9 @@ pub(super) fn warn_of_fast_disk(run: &Run, counted: &[&TrialSummary]) -> Option<
 /// small writes looks slower than it is.
 pub(super) fn warn_of_disk_calls(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let share = |trial: &TrialSummary| {
-        let calls = trial.measures.get(&HOST_WRITES, &Scope::Disk)?;
+        // Older runs waited for every write.
+        let waited = trial.measures.get(&WAITED_WRITES, &Scope::Disk);
+        let calls = waited.or_else(|| trial.measures.get(&HOST_WRITES, &Scope::Disk))?;
         Some(calls * CALL_S / (trial.ran_s? * trial.levels.clients().unwrap_or(1.0)))
     };
     let above = |trial| share(trial).filter(|share| *share > CALLS).unwrap_or_default().min(1.0);

@@ -59,6 +59,10 @@ pub struct DiskMount {
     /// Keep the backing files out of the page cache, so that only the mounted files take memory
     #[arg(long)]
     pub uncached: bool,
+    /// Let the kernel gather buffered writes for up to a second, so that calls are as cheap as on a
+    /// real disk; faults and power cuts then miss what it holds
+    #[arg(long)]
+    pub write_back: bool,
     /// Stay in the foreground until it is unmounted; Ctrl-C unmounts it, too
     #[arg(long)]
     pub foreground: bool,

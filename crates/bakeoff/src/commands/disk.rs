@@ -51,6 +51,7 @@ fn mount_disk(lab: &Lab, arguments: &cli::DiskMount) -> Result<(), CommandFailur
         metadata: arguments.metadata,
         timing: arguments.timing == Switch::On,
         uncached: arguments.uncached,
+        write_back: arguments.write_back,
     };
     if arguments.foreground {
         return Ok(daemon::serve_disk(lab.registry.models(), &options, say_mounted)?);

@@ -61,6 +61,7 @@ impl MountedDisk {
             round_trip_us: changing.round_trip as f64 / 1e3,
             device: self.executor.counts(),
             files: self.volume.counts(),
+            waited_writes: self.volume.count_waited_writes(),
             latency: self.executor.accuracy(),
             memory_bytes: memory_bytes(),
             pending_bytes: self.volume.pending_bytes(),
@@ -99,6 +100,9 @@ impl MountedDisk {
         }
         if on && !self.executor.is_timed() {
             // Otherwise a later sync would wait for writes made while the timing was off.
+            if let Some(pages) = self.kernel_pages.get() {
+                pages.hand_over().map_err(|error| Error::Failed(error.to_string()))?;
+            }
             self.volume.settle();
         }
         self.executor.set_timing(on);
@@ -120,6 +124,7 @@ impl MountedDisk {
 
     fn unmount(&self) -> Result<(), Error> {
         let at = self.note.mountpoint.clone();
+        let _away = self.kernel_pages.get().map(|pages| pages.stay_away());
         let unmounted = through_the_mount(move || {
             // The kernel syncs when the last one loses the mount, which may be somebody that the
             // daemon does not wait for. Nothing is left to sync if the power is off.

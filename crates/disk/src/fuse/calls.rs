@@ -2,6 +2,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bakeoff_devices::ext4::SyncScope;
 use fuser::{
@@ -15,8 +16,14 @@ use rustix::fs::{FallocateFlags, SeekFrom, XattrFlags};
 use super::convert::{
     self, to_access, to_errno, to_file_attr, to_file_time, to_file_type, to_mode, to_owner,
 };
-use super::replies::{GENERATION, VALID, reply_done, reply_entry, reply_xattr};
+use super::replies::{GENERATION, reply_done, reply_entry, reply_xattr};
 use crate::volume::{AttributeChanges, Volume};
+
+/// Only this process changes the volume.
+const VALID: Duration = Duration::from_secs(24 * 3600);
+
+/// With write-back the kernel does not hear of the blocks that its writes took.
+const SIZES_VALID: Duration = Duration::from_secs(1);
 
 const LARGEST: u32 = 1 << 20;
 
@@ -26,9 +33,15 @@ const MOST_IN_BACKGROUND: u16 = 4096;
 
 pub struct Adapter {
     pub volume: Arc<Volume>,
+    pub write_back: bool,
 }
 
 impl Adapter {
+    /// For how long the kernel may answer for a file itself.
+    fn valid(&self) -> Duration {
+        if self.write_back { SIZES_VALID } else { VALID }
+    }
+
     fn open_with_flags(&self, ino: u64, flags: i32) -> Result<FopenFlags, rustix::io::Errno> {
         let mode = to_mode(flags);
         let opened = self.volume.open_file(ino, mode, is_for_writing(flags))?;
@@ -57,6 +70,9 @@ impl Filesystem for Adapter {
             // An older kernel does without the flags that it doesn't know.
             let _ = config.add_capabilities(flag);
         }
+        if self.write_back && config.add_capabilities(InitFlags::FUSE_WRITEBACK_CACHE).is_err() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         let _ = config.set_max_write(LARGEST);
         let _ = config.set_max_background(MOST_IN_BACKGROUND);
         let _ = config.set_congestion_threshold(MOST_IN_BACKGROUND);
@@ -69,7 +85,7 @@ impl Filesystem for Adapter {
             Err(rustix::io::Errno::NOENT) => {
                 reply.entry(&VALID, &convert::negative_attributes(), GENERATION);
             }
-            found => reply_entry(found, reply),
+            found => reply_entry(found, &self.valid(), reply),
         }
     }
 
@@ -79,7 +95,7 @@ impl Filesystem for Adapter {
 
     fn getattr(&self, _: &Request, node: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         match self.volume.getattr(node.0) {
-            Ok(stat) => reply.attr(&VALID, &to_file_attr(&stat)),
+            Ok(stat) => reply.attr(&self.valid(), &to_file_attr(&stat)),
             Err(error) => reply.error(to_errno(error)),
         }
     }
@@ -105,7 +121,7 @@ impl Filesystem for Adapter {
         let (accessed, modified) = (accessed.map(to_file_time), modified.map(to_file_time));
         let changes = AttributeChanges { mode, uid, gid, size, accessed, modified };
         match self.volume.setattr(node.0, &changes) {
-            Ok(stat) => reply.attr(&VALID, &to_file_attr(&stat)),
+            Ok(stat) => reply.attr(&self.valid(), &to_file_attr(&stat)),
             Err(error) => reply.error(to_errno(error)),
         }
     }
@@ -128,7 +144,11 @@ impl Filesystem for Adapter {
         reply: ReplyEntry,
     ) {
         let (parent, who) = (parent.0, to_owner(request));
-        reply_entry(self.volume.mknod(parent, name, mode, device.into(), who), reply);
+        reply_entry(
+            self.volume.mknod(parent, name, mode, device.into(), who),
+            &self.valid(),
+            reply,
+        );
     }
 
     fn mkdir(
@@ -140,7 +160,11 @@ impl Filesystem for Adapter {
         _: u32,
         reply: ReplyEntry,
     ) {
-        reply_entry(self.volume.mkdir(parent.0, name, mode, to_owner(request)), reply);
+        reply_entry(
+            self.volume.mkdir(parent.0, name, mode, to_owner(request)),
+            &self.valid(),
+            reply,
+        );
     }
 
     fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
@@ -159,7 +183,11 @@ impl Filesystem for Adapter {
         target: &Path,
         reply: ReplyEntry,
     ) {
-        reply_entry(self.volume.symlink(parent.0, name, target, to_owner(request)), reply);
+        reply_entry(
+            self.volume.symlink(parent.0, name, target, to_owner(request)),
+            &self.valid(),
+            reply,
+        );
     }
 
     fn rename(
@@ -178,7 +206,7 @@ impl Filesystem for Adapter {
     }
 
     fn link(&self, _: &Request, node: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        reply_entry(self.volume.link(node.0, parent.0, name), reply);
+        reply_entry(self.volume.link(node.0, parent.0, name), &self.valid(), reply);
     }
 
     fn open(&self, _: &Request, node: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
@@ -203,7 +231,7 @@ impl Filesystem for Adapter {
         match opened {
             Ok((stat, flags)) => {
                 let attributes = to_file_attr(&stat);
-                reply.created(&VALID, &attributes, GENERATION, FileHandle(0), flags);
+                reply.created(&self.valid(), &attributes, GENERATION, FileHandle(0), flags);
             }
             Err(error) => reply.error(to_errno(error)),
         }
@@ -311,7 +339,7 @@ impl Filesystem for Adapter {
             let stat = if known { volume.hold_entry(handle.0, entry.name) } else { None };
             let told = stat.as_ref().map_or_else(|| convert::entry_attributes(entry), to_file_attr);
             let node = stat.map_or(INodeNo(0), |stat| INodeNo(stat.st_ino));
-            let full = reply.add(node, entry.next, entry.name, &VALID, &told, GENERATION);
+            let full = reply.add(node, entry.next, entry.name, &self.valid(), &told, GENERATION);
             if full && node.0 != 0 {
                 volume.forget(node.0, 1);
             }

@@ -99,9 +99,9 @@ pub(super) fn to_mode(flags: i32) -> Mode {
 }
 
 pub(super) fn to_access(flags: OpenFlags, write: WriteFlags) -> DataAccess {
-    // Pages of a shared map are written through the page cache, whatever the file is open with.
-    let mapped = write.contains(WriteFlags::FUSE_WRITE_CACHE);
-    let mode = if mapped { Mode::Buffered } else { to_mode(flags.0) };
+    // Such pages are written through the page cache, whatever the file is open with.
+    let gathered = write.contains(WriteFlags::FUSE_WRITE_CACHE);
+    let mode = if gathered { Mode::Buffered } else { to_mode(flags.0) };
     // `O_SYNC` is `O_DSYNC` and one bit more. (What rustix 1 calls `DSYNC` is `O_SYNC`.)
     let contains = |flag| flags.0 & flag == flag;
     // After a buffered write the kernel sends an fsync of its own.
@@ -111,7 +111,7 @@ pub(super) fn to_access(flags: OpenFlags, write: WriteFlags) -> DataAccess {
         _ => None,
     };
     let drop_privileges = write.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID);
-    DataAccess { mode, sync, drop_privileges }
+    DataAccess { mode, sync, drop_privileges, gathered }
 }
 
 pub(super) fn open_flags(mode: Mode, opened: OpenedFile) -> FopenFlags {

@@ -4,15 +4,16 @@ use fuser::{Generation, ReplyEmpty, ReplyEntry, ReplyXattr};
 
 use super::convert::{to_errno, to_file_attr};
 
-/// Only this process changes the volume.
-pub const VALID: Duration = Duration::from_secs(24 * 3600);
-
 /// A number is not given to another file while the kernel knows it.
 pub const GENERATION: Generation = Generation(0);
 
-pub fn reply_entry(found: Result<rustix::fs::Stat, rustix::io::Errno>, reply: ReplyEntry) {
+pub fn reply_entry(
+    found: Result<rustix::fs::Stat, rustix::io::Errno>,
+    valid: &Duration,
+    reply: ReplyEntry,
+) {
     match found {
-        Ok(stat) => reply.entry(&VALID, &to_file_attr(&stat), GENERATION),
+        Ok(stat) => reply.entry(valid, &to_file_attr(&stat), GENERATION),
         Err(error) => reply.error(to_errno(error)),
     }
 }

@@ -29,6 +29,8 @@ pub struct DataAccess {
     pub sync: Option<SyncScope>,
     /// Whether a write removes the set-user and set-group bits.
     pub drop_privileges: bool,
+    /// The kernel gathered it, and hands it over when a sync asks for that, or by itself.
+    pub gathered: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -162,6 +164,11 @@ impl Volume {
         self.make_room(&inode, offset, data.len() as u64)?;
         if access.drop_privileges {
             drop_privileges(&inode)?;
+        }
+        if access.gathered {
+            inode.burst.note_write(self.executor.now());
+        } else {
+            self.waited_writes.fetch_add(1, Ordering::Relaxed);
         }
         if access.mode == Mode::Direct {
             inode.bypassed.store(true, Ordering::Release);

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
+use super::burst::WriteBurst;
 use super::{InodeNumber, ROOT, path_of};
 
 pub(super) struct InodeShape {
@@ -34,6 +35,7 @@ pub(super) struct Inode {
     shape: Mutex<InodeShape>,
     /// Written around the application's page cache since it was last opened through it.
     pub bypassed: AtomicBool,
+    pub burst: WriteBurst,
     nameless: AtomicBool,
 }
 
@@ -63,6 +65,7 @@ impl Inode {
             writers: AtomicU32::new(0),
             shape: Mutex::new(InodeShape { size: stat.st_size as u64, solid: None }),
             bypassed: AtomicBool::new(false),
+            burst: WriteBurst::default(),
             nameless: AtomicBool::new(false),
         }
     }

@@ -16,11 +16,11 @@ impl Volume {
         sync: SyncScope,
         then: impl FnOnce(Result<(), Errno>) + Send + 'static,
     ) {
-        let came = self.executor.now();
         let inode = match self.find_inode(ino) {
             Ok(inode) => inode,
             Err(error) => return then(Err(error)),
         };
+        let came = inode.burst.start_sync(self.executor.now());
         if let Err(error) = self.check_fault(FallibleCall::Fsync, &inode) {
             self.lose_unsynced(ino);
             return then(Err(error));

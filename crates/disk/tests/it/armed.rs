@@ -103,7 +103,7 @@ impl History {
         self.syncs += u64::from(sync.is_some());
         let is_clean = mode == Mode::Direct && self.durable[file] == self.present[file];
         self.present[file][from..from + length].copy_from_slice(&bytes);
-        let access = DataAccess { mode, sync, drop_privileges: false };
+        let access = DataAccess { mode, sync, drop_privileges: false, gathered: false };
         self.disk.write(self.files[file], from, &bytes, access)?;
         if is_clean || sync.is_some() {
             self.durable[file].clone_from(&self.present[file]);

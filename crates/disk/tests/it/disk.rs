@@ -21,9 +21,9 @@ use tempfile::TempDir;
 pub const PAGE: usize = 4096;
 
 pub const BUFFERED: DataAccess =
-    DataAccess { mode: Mode::Buffered, sync: None, drop_privileges: false };
+    DataAccess { mode: Mode::Buffered, sync: None, drop_privileges: false, gathered: false };
 pub const DIRECT: DataAccess =
-    DataAccess { mode: Mode::Direct, sync: None, drop_privileges: false };
+    DataAccess { mode: Mode::Direct, sync: None, drop_privileges: false, gathered: false };
 
 /// Nanoseconds in which any test is over: nothing is committed that nobody has asked for.
 const HOUR: Nanos = 3_600_000_000_000;
@@ -37,6 +37,7 @@ pub struct Disk {
     /// Holds the backing folder, the mount, and what a test puts beside them.
     pub folders: TempDir,
     model: String,
+    write_back: bool,
 }
 
 /// How a call ends.
@@ -62,11 +63,23 @@ impl Disk {
             std::fs::write(path, bytes).unwrap();
         }
         let (volume, executor) = open(folders.path(), model, timing, change);
-        Self { volume, executor, session: None, folders, model: model.to_owned() }
+        Self {
+            volume,
+            executor,
+            session: None,
+            folders,
+            model: model.to_owned(),
+            write_back: false,
+        }
     }
 
     /// Mounts an empty one. `None` where this machine can't mount.
     pub fn mount(model: &str) -> Option<Self> {
+        Self::mount_with(model, false)
+    }
+
+    /// Mounts an empty one, whose buffered writes the kernel gathers or not.
+    pub fn mount_with(model: &str, write_back: bool) -> Option<Self> {
         needs(daemon::can_mount())?;
         needs(helper())?;
         let folders = tempfile::tempdir().unwrap();
@@ -74,15 +87,15 @@ impl Disk {
             std::fs::create_dir(folders.path().join(folder)).unwrap();
         }
         let (volume, executor) = open(folders.path(), model, true, |_| {});
-        let session = Some(serve(&volume, folders.path()));
-        Some(Self { volume, executor, session, folders, model: model.to_owned() })
+        let session = Some(serve(&volume, folders.path(), write_back));
+        Some(Self { volume, executor, session, folders, model: model.to_owned(), write_back })
     }
 
     /// Unmounts it and mounts it again.
     pub fn remount(&mut self) {
         self.session.take().unwrap().unmount().unwrap();
         (self.volume, self.executor) = open(self.folders.path(), &self.model, true, |_| {});
-        self.session = Some(serve(&self.volume, self.folders.path()));
+        self.session = Some(serve(&self.volume, self.folders.path(), self.write_back));
     }
 
     /// A path in the mount.
@@ -183,9 +196,9 @@ fn open(
     (Volume::open(&folders.join("backing"), options).unwrap(), executor)
 }
 
-fn serve(volume: &Arc<Volume>, folders: &Path) -> FuseSession {
-    let at = folders.join("mount");
-    fuse::serve_volume(Arc::clone(volume), &at, &ServeOptions::default()).unwrap()
+fn serve(volume: &Arc<Volume>, folders: &Path, write_back: bool) -> FuseSession {
+    let (at, options) = (folders.join("mount"), ServeOptions { write_back, ..Default::default() });
+    fuse::serve_volume(Arc::clone(volume), &at, &options).unwrap()
 }
 
 /// Sees that there is what an ordinary user mounts by.

@@ -5,3 +5,4 @@ mod fsx;
 mod histories;
 mod reality;
 mod scale;
+mod write_back;

@@ -99,7 +99,12 @@ fn an_image_is_of_one_moment_though_all_is_written_over_while_it_is_made() {
     ] {
         let disk = disk();
         let pages = disk.open("pages");
-        let access = DataAccess { mode, sync: Some(SyncScope::Data), drop_privileges: false };
+        let access = DataAccess {
+            mode,
+            sync: Some(SyncScope::Data),
+            drop_privileges: false,
+            gathered: false,
+        };
         let next = |round: u64| {
             let (generation, page) = (round / PAGES as u64 + 1, nth(round as usize % PAGES));
             disk.write(pages, page * PAGE, &[generation as u8; PAGE], access).unwrap();

@@ -28,6 +28,7 @@ use tempfile::TempDir;
 
 const TESTS: &[Test] = &[
     ("it_mounts_what_it_is_told_to", it_mounts_what_it_is_told_to),
+    ("the_kernel_keeps_no_write_for_long", the_kernel_keeps_no_write_for_long),
     ("large_files_take_little_memory", memory::large_files_take_little_memory),
     ("a_refusal_keeps_its_kind", a_refusal_keeps_its_kind),
     ("a_model_of_the_programs_own_takes_its_time", own::it_takes_its_time),
@@ -97,6 +98,7 @@ fn it_mounts_what_it_is_told_to() {
         metadata: Metadata::Posix,
         timing: false,
         uncached: true,
+        write_back: true,
         ..options(place.path(), "hdd-7200")
     };
     let mounted = Mounted::start(&launcher(), &asked).unwrap();
@@ -107,6 +109,22 @@ fn it_mounts_what_it_is_told_to() {
     assert_eq!((stat.model.as_str(), stat.seed), ("hdd-7200/used=0.02", u64::MAX));
     assert_eq!((stat.neighbours.as_str(), stat.metadata.as_str()), ("25%", "posix"));
     assert!(!stat.timing);
+    mounted.unmount().unwrap();
+    assert!(!is_mounted(place.path()));
+}
+
+fn the_kernel_keeps_no_write_for_long() {
+    let place = place();
+    let asked = MountOptions { write_back: true, ..options(place.path(), "null") };
+    let mounted = Mounted::start(&launcher(), &asked).unwrap();
+    let mut file = std::fs::File::create(mounted.path().join("file")).unwrap();
+    for written in 1..3 {
+        file.write_all(b"text").unwrap();
+        let backing = place.path().join("b/file");
+        wait_until("the bytes", || std::fs::metadata(&backing).unwrap().len() == 4 * written);
+    }
+    drop(file);
+    // The daemon never stands in the way of its own unmount.
     mounted.unmount().unwrap();
     assert!(!is_mounted(place.path()));
 }

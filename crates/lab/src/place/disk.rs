@@ -73,6 +73,8 @@ pub struct TrialDiskOptions<'a> {
     /// Keeps the backing files out of the page cache, which then holds the mounted files alone.
     pub uncached: bool,
     pub metadata: Metadata,
+    /// A timed trial's disk has calls as cheap as a real one's; a power cut's sees each write.
+    pub write_back: bool,
 }
 
 /// Mounts a virtual disk in the empty folder `place`, uses it, and removes it.
@@ -81,8 +83,13 @@ pub fn try_virtual_disk(launcher: &Launcher, place: &Path) -> Result<(), String>
     let wrong = |error: io::Error| format!("{}: {error}", place.display());
     fs::create_dir(&files).map_err(wrong)?;
     let spec = Models::standard().parse("null").map_err(|error| error.to_string())?;
-    let options =
-        TrialDiskOptions { spec: &spec, seed: 1, uncached: false, metadata: Metadata::default() };
+    let options = TrialDiskOptions {
+        spec: &spec,
+        seed: 1,
+        uncached: false,
+        metadata: Metadata::default(),
+        write_back: true,
+    };
     let disk =
         TrialDisk::mount(launcher, options, &files, &at).map_err(|error| error.to_string())?;
     let written = fs::write(at.join("file"), "text");
@@ -106,10 +113,10 @@ impl TrialDisk {
             TrialError::place_error("its disk can't be mounted", error.to_string())
         };
         fs::create_dir_all(at).map_err(|error| failed(&format!("{}: {error}", at.display())))?;
-        let TrialDiskOptions { spec, seed, uncached, metadata } = options;
+        let TrialDiskOptions { spec, seed, uncached, metadata, write_back } = options;
         let mut options = MountOptions::new(files, at, &spec.to_string());
         (options.seed, options.timing, options.uncached) = (seed, false, uncached);
-        options.metadata = metadata;
+        (options.metadata, options.write_back) = (metadata, write_back);
         let mounted = Mounted::start(launcher, &options).map_err(|error| failed(&error))?;
         tracing::debug!(model = options.model, at = %at.display(), "disk mounted");
         let (seen_at, timed) = (at.to_owned(), !spec.is_null());
@@ -241,6 +248,8 @@ impl Virtual {
             control.set_neighbours(self.level)?;
             // Makes earlier writes durable first.
             control.set_timing(true)?;
+        } else {
+            self.hand_over()?;
         }
         let stat = control.stat()?;
         let mut delays = RunDelays::from_roots(vec![stat.pid]);
@@ -248,6 +257,14 @@ impl Virtual {
         self.daemon = Usage::of_family(stat.pid).ok().map(|usage| (usage, delays));
         self.before = Some(stat);
         Ok(())
+    }
+
+    /// The kernel hands over the writes that it gathers, so that they count.
+    fn hand_over(&self) -> Result<(), bakeoff_disk::mount::Error> {
+        let handed = fs::File::open(&self.seen_at).and_then(|at| Ok(rustix::fs::syncfs(at)?));
+        handed.map_err(|error| {
+            bakeoff_disk::mount::Error::Failed(format!("{}: {error}", self.seen_at.display()))
+        })
     }
 
     fn stop_timing(&mut self) -> Result<(), bakeoff_disk::mount::Error> {
@@ -261,6 +278,7 @@ impl Virtual {
     }
 
     fn end_clients(&mut self) -> Result<DiskObservations, bakeoff_disk::mount::Error> {
+        self.hand_over()?;
         let now = self.mounted.control().stat()?;
         let measures = self.before.take().map(|before| measure_between(&before, &now, self.level));
         let mut measures = measures.unwrap_or_default();
@@ -299,6 +317,7 @@ fn measure_between(before: &Stat, now: &Stat, level: NeighbourLevel) -> Measures
     let counts = [
         (&measure::HOST_WRITES, all.host_writes.requests),
         (&measure::HOST_WRITTEN, all.host_writes.bytes),
+        (&measure::WAITED_WRITES, now.waited_writes - before.waited_writes),
         (&measure::READS, all.device_reads.requests),
         (&measure::READ, all.device_reads.bytes),
         (&measure::WRITES, all.device_writes.requests + files.journal.requests),

@@ -243,7 +243,7 @@ impl Bench<'_, '_> {
     fn place(&self, files: &Path, at: &Path, seed: u64) -> Result<Staged, TrialError> {
         let DiskSpec::Virtual(spec) = &self.trial.disk else { return Err(no_power_error()) };
         let metadata = self.metadata;
-        let options = TrialDiskOptions { spec, seed, uncached: false, metadata };
+        let options = TrialDiskOptions { spec, seed, uncached: false, metadata, write_back: false };
         let disk = TrialDisk::mount(self.stage.launcher, options, files, at)?;
         let server = self.work.join("server");
         let wanted = |at: &Path| self.trial.setup.make_place(at, &server);

@@ -182,6 +182,7 @@ impl Turns<'_> {
                     seed: trial.seed,
                     uncached: !limits.leave_memory(),
                     metadata: Metadata::default(),
+                    write_back: true,
                 };
                 TrialDisk::mount(stage.launcher, options, files, &mountpoint)?
             }

@@ -56,7 +56,13 @@ fn install() -> PathBuf {
 #[ignore = "soak: about 3 min"]
 fn fsx_finds_no_difference_soak() {
     let fsx = program().unwrap_or_else(install);
-    let Some(disk) = Disk::mount("null") else { return };
+    for write_back in [false, true] {
+        let Some(disk) = Disk::mount_with("null", write_back) else { return };
+        exercise(&fsx, &disk);
+    }
+}
+
+fn exercise(fsx: &Path, disk: &Disk) {
     let config = disk.folders.path().join("fsx.toml");
     fs::write(&config, CONFIG).unwrap();
     let mut fsx = Command::new(fsx);
