@@ -12,8 +12,13 @@ use serde::{Deserialize, Serialize};
 use crate::littles_law::find_concurrency;
 use crate::open_loop::is_open;
 
+/// In seconds: drives with a volatile cache take longer, and the estimate is no finer.
+const SHORTEST_FLUSH_S: f64 = 10e-6;
 /// In seconds: no drive on sale takes longer for a flush.
 const LONGEST_FLUSH_S: f64 = 0.020;
+
+/// As a factor it takes the place of a model's own flush.
+pub const FLUSH_US: &str = "flush_us";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlushTurn {
@@ -59,16 +64,20 @@ impl OperationCost {
         let turn = flush_s
             + (other.seconds_each() - self.seconds_each())
                 / (self.flushes_each() - other.flushes_each());
-        (turn.is_finite() && turn > 0.0 && turn < LONGEST_FLUSH_S).then_some(turn)
+        (SHORTEST_FLUSH_S..LONGEST_FLUSH_S).contains(&turn).then_some(turn)
     }
 }
 
-/// The turns nearest to the flush of each simulated disk. `counts` says whether a cell takes part.
+/// The turns nearest to the flush of each simulated disk; none where the run measured several flushes.
+/// `counts` says whether a cell takes part.
 pub(crate) fn flush_turns(
     run: &Run,
     counted: &[&TrialSummary],
     counts: impl Fn(&Levels) -> bool,
 ) -> Vec<FlushTurn> {
+    if run.levels_of(FLUSH_US).len() > 1 {
+        return Vec::new();
+    }
     let mut conditions: BTreeMap<Levels, BTreeMap<&str, Option<OperationCost>>> = BTreeMap::new();
     for trial in counted.iter().filter(|trial| counts(&trial.levels)) {
         let mut levels = trial.levels.clone();
@@ -105,7 +114,7 @@ fn flush_of(run: &Run, levels: &Levels) -> Option<f64> {
     let level = run.base_level(levels, OwnFactor::Disk)?;
     let flush_s = run.disks.iter().find(|disk| disk.level == level)?.flush_s?;
     // A factor of its own, with a value for each level.
-    let varied = levels.get("flush_us").and_then(|level| level.parse::<f64>().ok());
+    let varied = levels.get(FLUSH_US).and_then(|level| level.parse::<f64>().ok());
     Some(varied.map_or(flush_s, |flush_us| flush_us * 1e-6))
 }
 
@@ -160,6 +169,12 @@ mod tests {
         let [(ahead, instead, again)] = turns[..] else { panic!("{turns:?}") };
         assert_eq!((ahead, instead), ("fjall", "sqlite"));
         assert!((again - turn).abs() < 1e-6, "{again}");
+    }
+
+    #[test]
+    fn a_turn_at_no_drives_flush_is_not_told() {
+        let costs = [("fjall", cost(0.010, 31.0)), ("sqlite", cost(0.010_001, 17.2))];
+        assert_eq!(next_turns(&costs, 0.0).count(), 0);
     }
 
     #[test]

@@ -70,7 +70,7 @@ pub use condition::{ConditionState, ConditionView};
 pub use cost::{CostView, Cpu, SyncCount, SyncObserver, WorkCost};
 pub use debt::DebtView;
 pub use document::{ApplicationView, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
-pub use flush::FlushTurn;
+pub use flush::{FLUSH_US, FlushTurn};
 pub use groups::{GroupView, ProcessView};
 pub use idle::{IdleComparison, IdleTime};
 pub use images::ImagesView;

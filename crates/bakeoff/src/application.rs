@@ -40,6 +40,17 @@ pub fn register_application(
     Ok(registry.with_workloads([application]).with_preset(preset))
 }
 
+/// Registers the application of a folder, for who only asks about it.
+pub fn register_folder(registry: Registry, named: &str) -> Result<Registry, CommandFailure> {
+    match read_files(named, &[])? {
+        Some(files) => {
+            check_name(&registry, &files.name)?;
+            Ok(registry.with_workloads([compile(files)?]))
+        }
+        None => Ok(registry),
+    }
+}
+
 /// Reads what is named on the command line: a folder, or scripts. `None` if it is something else.
 pub fn read_files(
     named: &str,

@@ -385,6 +385,8 @@ pub struct ListArguments {
     /// What to list whole (by default the names of everything, by question)
     #[arg(value_enum)]
     pub what: Option<ListTopic>,
+    /// With factors: those of one workload, by its name or the folder of an application
+    pub of: Option<String>,
 }
 
 /// What can be listed.

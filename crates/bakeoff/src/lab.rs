@@ -9,7 +9,7 @@ use bakeoff_lab::Registry;
 use bakeoff_lab::targets::Target;
 use bakeoff_workloads::Workload;
 
-use crate::application::register_application;
+use crate::application::{register_application, register_folder};
 use crate::cli::{Cli, Command};
 use crate::exit::{CommandFailure, Exit};
 use crate::find_limit::FIND_LIMIT;
@@ -106,6 +106,10 @@ impl Lab {
             Command::Run(arguments) => {
                 Ok(Self { registry: register_application(self.registry, arguments)? })
             }
+            Command::List(arguments) => match &arguments.of {
+                Some(named) => Ok(Self { registry: register_folder(self.registry, named)? }),
+                None => Ok(self),
+            },
             _ => Ok(self),
         }
     }

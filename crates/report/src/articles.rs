@@ -31,6 +31,7 @@ pub fn write_articles(articles: &[ArticleRun<'_>]) -> Result<String> {
         version: env!("CARGO_PKG_VERSION"),
         first: vec![SectionPart { name: None, link: "", title: String::new(), blocks: first }],
         parts: parts.collect(),
+        folded: Vec::new(),
     }
     .write()
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::words;
 
-pub use answers::{Answered, Badge, Headline};
+pub use answers::{Answered, Badge, Headline, NextStep};
 pub use heat::{Heat, HeatCell, HeatRow, Heats};
 pub use strips::{Strip, StripGroup, StripHead, StripRow, Strips};
 pub use sweep::Sweeps;
@@ -33,6 +33,7 @@ pub enum ReportBlock {
     Heading(String),
     Headline(Headline),
     Answers(Vec<Answered>),
+    Next(NextStep),
     Strips(Strips),
     /// By colour on a page, in words in Markdown; not in a terminal.
     Heats(Heats),

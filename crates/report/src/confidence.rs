@@ -128,7 +128,7 @@ fn is_never_tested(layout: &DocumentLayout<'_>) -> bool {
         && levels.all(|level| is_unreached(level))
 }
 
-/// Leading levels that wrote back nothing they deferred: "deferred writes not paid for by fjall".
+/// Leading levels that wrote back nothing they deferred: "fjall put off writes past the end".
 fn describe_unpaid<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Option<String> {
     let mut names: Vec<String> = Vec::new();
     for case in cases {
@@ -141,8 +141,7 @@ fn describe_unpaid<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>])
             }
         }
     }
-    (!names.is_empty())
-        .then(|| format!("deferred writes not paid for by {}", words::join_list(&names)))
+    (!names.is_empty()).then(|| format!("{} put off writes past the end", words::join_list(&names)))
 }
 
 fn grade_weight(weight: Weight) -> ConfidenceGrade {

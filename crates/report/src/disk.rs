@@ -1,6 +1,6 @@
 //! The most important facts about the disk: whether it is simulated, and the cost of a flush.
 
-use bakeoff_analysis::Document;
+use bakeoff_analysis::{Document, FLUSH_US};
 use bakeoff_results::{CellLevels, DiskFact, OwnFactor, Run};
 
 use crate::durability;
@@ -9,8 +9,6 @@ use crate::words;
 
 const HOST: &str = "host";
 const NAMED: usize = 3;
-/// As a factor it takes the place of a model's own flush.
-const FLUSH_US: &str = "flush_us";
 
 /// "On a simulated SATA SSD (ssd-sata), 0.85 ms a flush; a small synced write takes 0.09 ms on this
 /// machine’s own disk."

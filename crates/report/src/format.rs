@@ -90,6 +90,7 @@ pub fn render_blocks(
             version: env!("CARGO_PKG_VERSION"),
             first: Vec::new(),
             parts: vec![SectionPart { blocks, ..SectionPart::default() }],
+            folded: Vec::new(),
         }
         .write(),
         _ => Err(Error::unknown_format(format, &["html", "md", "term", "text"])),

@@ -8,7 +8,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
-use crate::section::SectionPart;
+use crate::section::{PagePlace, SectionPart};
 use crate::sections::SECTIONS;
 use crate::{DocumentLayout, Options, Result, chart, warning_names};
 
@@ -19,14 +19,20 @@ const SCRIPT: &str = include_str!("../templates/report.js");
 /// Every text of the document is escaped.
 pub fn write(document: &Document, options: &Options) -> Result<String> {
     let layout = DocumentLayout::new(document).with_present(&options.present);
-    let mut parts = SECTIONS.iter().map(|section| section.build_parts(&layout));
+    let parts = |place: PagePlace| -> Vec<SectionPart<'_>> {
+        let sections = SECTIONS.iter().filter(|section| section.place == place);
+        sections.flat_map(|section| section.build_parts(&layout)).collect()
+    };
+    let folded =
+        FOLDED.iter().map(|(name, title, place)| FoldedPart { name, title, parts: parts(*place) });
     let run = &document.run.run;
     PageContent {
         title: &run.title,
         name: &run.name,
         version: &run.version,
-        first: parts.next().unwrap_or_default(),
-        parts: parts.flatten().collect(),
+        first: parts(PagePlace::First),
+        parts: Vec::new(),
+        folded: folded.filter(|it| !it.parts.is_empty()).collect(),
     }
     .write()
 }
@@ -38,7 +44,26 @@ pub(crate) struct PageContent<'a> {
     pub version: &'a str,
     pub first: Vec<SectionPart<'a>>,
     pub parts: Vec<SectionPart<'a>>,
+    pub folded: Vec<FoldedPart<'a>>,
 }
+
+/// What a page folds up below its first screen.
+#[derive(Serialize)]
+pub(crate) struct FoldedPart<'a> {
+    pub name: &'a str,
+    pub title: &'a str,
+    pub parts: Vec<SectionPart<'a>>,
+}
+
+const FOLDED: [(&str, &str, PagePlace); 3] = [
+    ("why", "Why: the disk, the processor, deferred work and power cuts", PagePlace::Why),
+    ("misleading", "What could mislead", PagePlace::Misleading),
+    (
+        "everything",
+        "Everything: each figure, each trial, and how it was measured",
+        PagePlace::Everything,
+    ),
+];
 
 impl PageContent<'_> {
     pub fn write(&self) -> Result<String> {

@@ -54,8 +54,13 @@ fn write_block(block: &ReportBlock) -> String {
             all.collect::<Vec<_>>().join("\n")
         }
         ReportBlock::Strips(of) => write_strips(of),
+        ReportBlock::Next(next) => {
+            let command = next.command.iter().map(|command| format!("\n\n{}", fence_code(command)));
+            format!("**Next**: {}{}\n", escape(&next.text), command.collect::<String>())
+        }
         ReportBlock::Heats(of) => {
-            format!("{TIMES}\n\n{}", of.maps.iter().map(write_heat).collect::<Vec<_>>().join("\n"))
+            let lead = if of.opens { RATIOS } else { TIMES };
+            format!("{lead}\n\n{}", of.maps.iter().map(write_heat).collect::<Vec<_>>().join("\n"))
         }
         ReportBlock::Lead(text) | ReportBlock::Note(text) | ReportBlock::Prose(text) => {
             write_words(text)
@@ -122,6 +127,8 @@ fn write_strips(of: &Strips) -> String {
 
 const TIMES: &str =
     "In brackets: how many times the best of its table. **Bold**: the best of its row.";
+
+const RATIOS: &str = "A row for each condition: how many times slower than the fastest there.";
 
 fn write_heat(of: &Heat) -> String {
     let figure = |cell: &Option<HeatCell>| match cell {

@@ -9,6 +9,7 @@ pub struct Section {
     title: &'static str,
     link: &'static str,
     pub kind: SectionKind,
+    pub place: PagePlace,
     /// Empty if it does not apply to a run.
     build_blocks: fn(&DocumentLayout<'_>) -> Vec<ReportBlock>,
 }
@@ -20,6 +21,15 @@ pub enum SectionKind {
     OfCells,
     /// For reference. A terminal leaves it out.
     Background,
+}
+
+/// Where a page has a section: below the first screen it is folded into three parts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum PagePlace {
+    First,
+    Why,
+    Misleading,
+    Everything,
 }
 
 #[derive(Default, Serialize)]
@@ -37,11 +47,16 @@ impl Section {
         kind: SectionKind,
         build_blocks: fn(&DocumentLayout<'_>) -> Vec<ReportBlock>,
     ) -> Self {
-        Self { name, title, link: title, kind, build_blocks }
+        let place = PagePlace::Everything;
+        Self { name, title, link: title, kind, place, build_blocks }
     }
 
     pub const fn with_link(self, link: &'static str) -> Self {
         Self { link, ..self }
+    }
+
+    pub const fn at(self, place: PagePlace) -> Self {
+        Self { place, ..self }
     }
 
     /// Without a title, its own headings stand in for it.

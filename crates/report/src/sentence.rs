@@ -297,17 +297,17 @@ fn find_median<'b, 'a>(won: &[&'b OperationCase<'a>]) -> &'b OperationCase<'a> {
     sorted[(sorted.len() - 1) / 2]
 }
 
-/// "create_issue takes sqlite 2.10 times as long (1.90 to 2.40, 5 blocks) with 4 clients".
+/// "create_issue takes sqlite 2.10 times as long (1.90 to 2.40, 5 repetitions) with 4 clients".
 fn describe_example<'a>(layout: &DocumentLayout<'a>, case: &OperationCase<'a>) -> String {
     let place = layout.describe_place(&case.condition);
     let contrast = describe_contrast(layout, case, " on average");
     format!("{contrast} ({}){place}", describe_backing(layout, case))
 }
 
-/// "95 % interval 1.90 to 2.40, 5 blocks".
+/// "95 % interval 1.90 to 2.40, 5 repetitions".
 fn describe_backing<'a>(layout: &DocumentLayout<'a>, case: &OperationCase<'a>) -> String {
     let Contrast { is, ends, blocks, .. } = case.contrast;
-    let number = words::count_nouns(blocks as usize, "block");
+    let number = words::count_nouns(blocks as usize, "repetition");
     let over = layout
         .amount(case.operation, &case.condition, case.next)
         .filter(|amount| amount.is_bound)

@@ -8,7 +8,7 @@ mod timeline;
 
 use bakeoff_analysis::Document;
 
-use crate::block::{Answered, Finding, Headline, ReportBlock, Tone};
+use crate::block::{Answered, Finding, Headline, NextStep, ReportBlock, Tone};
 use crate::disk;
 use crate::section::{SectionKind, SectionPart};
 use crate::sections::SECTIONS;
@@ -90,6 +90,7 @@ impl TerminalWriter {
             ReportBlock::Answers(answers) => {
                 answers.iter().filter(|it| !it.page_alone).map(|it| self.write_answer(it)).collect()
             }
+            ReportBlock::Next(next) => self.write_next_step(next),
             ReportBlock::Strips(of) => self.write_strips(of),
             ReportBlock::Note(words) => format!("{}\n", self.fill(&words.text())),
             ReportBlock::Facts(facts) => {
@@ -145,6 +146,11 @@ impl TerminalWriter {
         };
         // The last line is read first.
         format!("{broken}{sure}{rest}{on}{}", sentences.collect::<String>())
+    }
+
+    fn write_next_step(&self, next: &NextStep) -> String {
+        let command = next.command.iter().map(|command| self.write_command(command));
+        format!("\n{}\n{}", self.fill(&format!("Next: {}", next.text)), command.collect::<String>())
     }
 
     fn write_answer(&self, answered: &Answered) -> String {

@@ -102,6 +102,24 @@
     held.append("Against ", chosen);
     boxes.appendChild(held);
   }
+  // A link into a folded part opens it. A matrix of conditions sorts by the column whose heading is pressed.
+  var reveal = function () {
+    var at = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (var part = at; part; part = part.parentElement) { if (part.tagName === "DETAILS") { part.open = true; } }
+    if (at) { at.scrollIntoView(); }
+  };
+  window.addEventListener("hashchange", reveal);
+  reveal();
+  each("table.ratio", function (table) {
+    Array.prototype.forEach.call(table.tHead.rows[0].cells, function (heading, column) {
+      var label = column === 0 ? document.createTextNode("condition") : null;
+      var pressed = button("", function () { sort(table, column, heading); });
+      while (heading.firstChild) { pressed.appendChild(heading.firstChild); }
+      if (label) { pressed.appendChild(label); }
+      heading.appendChild(pressed);
+    });
+  });
+
   var opened = [];
   window.addEventListener("beforeprint", function () {
     each("details:not([open]):not(.long)", function (details) {

@@ -2,6 +2,8 @@
 
 mod settings;
 
+use std::path::Path;
+
 use bakeoff_engines::EngineHome;
 use bakeoff_experiment::{
     Declared, Experiment, Factor, FlagOverrides, HOST, LIKE, Vocabulary, WorkloadNames,
@@ -21,10 +23,56 @@ use crate::progress::format_span;
 /// Prints one list in full, or the names of all lists, by question.
 pub fn run(lab: &Lab, arguments: &cli::ListArguments) -> Result<Exit, CommandFailure> {
     match arguments.what {
+        what if arguments.of.is_some() => {
+            let table = list_factors_of(&lab.registry.vocabulary(), what, &arguments.of)?;
+            print(&format_table(table, table_width()))?;
+        }
         Some(what) => print(&build_list(&lab.registry, what, table_width()))?,
         None => print(&by_own_name(&list_names(&lab.registry)))?,
     }
     Ok(Exit::Done)
+}
+
+/// The factors of one workload. A folder has the name of its last part.
+fn list_factors_of(
+    vocabulary: &Vocabulary,
+    what: Option<ListTopic>,
+    of: &Option<String>,
+) -> Result<Table, CommandFailure> {
+    let of = of.as_deref().unwrap_or_default();
+    if what != Some(ListTopic::Factors) {
+        let why = format!("only factors are listed of one workload: bakeoff list factors {of}");
+        return Err(CommandFailure::new(Exit::Usage, why));
+    }
+    let name = Path::new(of).file_name().map_or(of.into(), |name| name.to_string_lossy());
+    let known = |it: &&WorkloadNames| it.name == of || it.name == name;
+    let workload = vocabulary.workloads.iter().find(known).ok_or_else(|| {
+        let all: Vec<&str> = vocabulary.workloads.iter().map(|it| &*it.name).collect();
+        let why = format!(
+            "`{of}` is no workload and no application's folder; workloads: {}",
+            all.join(", ")
+        );
+        CommandFailure::new(Exit::Usage, why)
+    })?;
+    let mut table = new_table(&["factor", "what it is"]);
+    let options = vocabulary.option_factors(Some(workload));
+    for factor in workload.factors.iter().copied().chain(options) {
+        table.add_row([factor.name(), &describe_factor(vocabulary, factor, None)]);
+    }
+    Ok(table)
+}
+
+/// A line of what it is, one of its levels, one of its default, and one of who has it.
+fn describe_factor(vocabulary: &Vocabulary, factor: Factor, has: Option<&str>) -> String {
+    let syntax = match factor {
+        Factor::Option(_) => factor.syntax().to_owned(),
+        _ => by_own_name(&vocabulary.level_syntax(factor)),
+    };
+    let default = factor.default_level().map(|level| format!("without it: {level}"));
+    let has = has.map(|has| format!("of: {has}"));
+    let lines =
+        [Some(factor.summary().to_owned()), Some(format!("levels: {syntax}")), default, has];
+    lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
 /// The names of all lists, below the question that each list answers.
@@ -314,7 +362,7 @@ fn planners_table(registry: &Registry) -> Table {
 }
 
 fn factors_table(vocabulary: &Vocabulary) -> Table {
-    let mut table = new_table(&["factor", "what it is", "its levels", "without it", "who has it"]);
+    let mut table = new_table(&["factor", "what it is"]);
     for factor in described_factors(vocabulary) {
         let has = |workload: &&WorkloadNames| {
             workload.factors.iter().any(|it| described_alike(*it, factor))
@@ -325,15 +373,12 @@ fn factors_table(vocabulary: &Vocabulary) -> Table {
             all if all == vocabulary.workloads.len() => "all workloads".to_owned(),
             _ => workloads.join(", "),
         };
-        let syntax = by_own_name(&vocabulary.level_syntax(factor));
-        let default = factor.default_level().unwrap_or("–");
-        table.add_row([factor.name(), factor.summary(), &syntax, default, &workloads]);
+        table.add_row([factor.name(), &describe_factor(vocabulary, factor, Some(&workloads))]);
     }
     for factor in vocabulary.option_factors(None) {
         let Factor::Option(option) = factor else { continue };
         let declarers = option.declarers().join(", ");
-        let default = factor.default_level().unwrap_or("–");
-        table.add_row([factor.name(), factor.summary(), factor.syntax(), default, &declarers]);
+        table.add_row([factor.name(), &describe_factor(vocabulary, factor, Some(&declarers))]);
     }
     table
 }
@@ -463,7 +508,11 @@ mod tests {
     fn factors_are_listed_with_the_workloads_that_have_them() {
         let vocabulary = vocabulary();
         let names: Vec<&str> = vocabulary.workloads.iter().map(|it| &*it.name).collect();
-        let rows = ends(&factors_table(&vocabulary));
+        let who = |(name, text): (String, String)| {
+            let who = text.lines().find_map(|line| line.strip_prefix("of: "));
+            (name, who.expect("it is told").to_owned())
+        };
+        let rows: Vec<_> = ends(&factors_table(&vocabulary)).into_iter().map(who).collect();
         let (own, others) = rows.split_at(Factor::OWN.len());
         let (declared, options) = others.split_at(2);
         for ((name, workloads), factor) in own.iter().zip(Factor::OWN) {
@@ -485,6 +534,25 @@ mod tests {
             let all = who.split(", ").count();
             assert!(of_engines == 0 || of_engines == all, "{option} means two things: {who}");
         }
+    }
+
+    #[test]
+    fn the_factors_of_a_workload_are_those_that_an_experiment_of_it_may_have() {
+        let vocabulary = Registry::standard().vocabulary();
+        let of = |name: &str| {
+            let table = list_factors_of(&vocabulary, Some(ListTopic::Factors), &Some(name.into()));
+            table.map(|table| ends(&table).into_iter().map(|(name, _)| name).collect::<Vec<_>>())
+        };
+        let redmine = of("redmine").unwrap();
+        assert!(
+            redmine.iter().any(|it| it == "durability") && redmine.iter().any(|it| it == "rpm")
+        );
+        assert!(!redmine.iter().any(|it| it == "pattern"), "{redmine:?}");
+        assert!(of("fileio").unwrap().iter().any(|it| it == "pattern"));
+        assert!(of("fileoi").unwrap_err().to_string().contains("redmine, "));
+        let engines =
+            list_factors_of(&vocabulary, Some(ListTopic::Engines), &Some("redmine".into()));
+        assert_eq!(engines.err().map(|it| it.exit), Some(Exit::Usage));
     }
 
     #[test]

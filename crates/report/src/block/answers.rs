@@ -31,3 +31,23 @@ pub struct Answered {
     /// The section is in every format, so this answer is only for a page's first screen.
     pub page_alone: bool,
 }
+
+/// What to do with the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NextStep {
+    pub text: String,
+    pub command: Option<String>,
+}
+
+impl Answered {
+    /// The next step has the command already.
+    pub fn leave_command(&mut self, next: &NextStep) {
+        if self.command.is_none() || self.command != next.command {
+            return;
+        }
+        self.command = None;
+        if let Some(first) = self.lines.first_mut() {
+            *first = StyledText::from(first.text().trim_end_matches(':').to_owned() + ".");
+        }
+    }
+}

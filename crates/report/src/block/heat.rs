@@ -8,6 +8,8 @@ use super::{ReportCell, StyledText};
 pub struct Heats {
     pub colours: StyledText,
     pub maps: Vec<Heat>,
+    /// Rows open what they stand for, and a reader of a page may sort them.
+    pub opens: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -20,6 +22,8 @@ pub struct Heat {
 #[derive(Clone, Debug, Serialize)]
 pub struct HeatRow {
     pub name: String,
+    /// Of the place that shows more of it, in a page.
+    pub link: Option<String>,
     pub cells: Vec<Option<HeatCell>>,
 }
 
@@ -31,4 +35,6 @@ pub struct HeatCell {
     /// From 0, the best, to 8: a step for each factor of √2.
     pub shade: u32,
     pub best: bool,
+    /// Not shown to be slower than the best.
+    pub open: bool,
 }

@@ -13,6 +13,8 @@ pub struct Strips {
     pub heads: Vec<StripHead>,
     pub columns: Vec<String>,
     pub groups: Vec<StripGroup>,
+    /// A page shows a group when it is chosen, and these beside the others.
+    pub more: Option<Vec<StripGroup>>,
     pub legend: Vec<LegendKey>,
     /// Sentences that explain words and brackets behind the strips.
     pub terms: Vec<String>,
@@ -29,6 +31,8 @@ pub struct StripHead {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct StripGroup {
+    /// Unique in the page; `None` where nothing leads to it.
+    pub id: Option<String>,
     pub title: String,
     /// The text in the command's words, if they differ.
     pub tool: String,

@@ -198,6 +198,7 @@ fn build_forest(layout: &DocumentLayout<'_>, view: &MachinesView) -> Option<Stri
         format!("{} in the JSON, as `machines.ratios`.", words::count_nouns(left_out, "more ratio"))
     });
     Some(Strips {
+        more: None,
         caption: "The ratios of each machine".into(),
         names: "machine".into(),
         heads: vec![StripHead {
@@ -230,6 +231,7 @@ impl Forest<'_, '_> {
         let machines = ratio.on.iter().map(|on| self.build_machine_row(ratio, on));
         let last = ratio.agreement.iter().map(|agreement| self.build_last_row(ratio, agreement));
         StripGroup {
+            id: None,
             title: format!("{operation}{at}: {level} against {baseline}"),
             tool: String::new(),
             rows: machines.chain(last).collect(),

@@ -9,7 +9,7 @@ use crate::words;
 
 /// More rows are no overview.
 const ROWS: usize = 40;
-const DARKEST: u32 = 8;
+pub const DARKEST: u32 = 8;
 
 const COLOURS: &str = "The stronger the colour, the worse: a step for each factor of √2 from the best of \
      its table. *Ringed*: the best of its row.";
@@ -48,7 +48,7 @@ pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
     let mut cells = maps.iter().flat_map(|map| &map.rows).flat_map(|row| &row.cells).flatten();
     let has_ends = cells.any(|cell| cell.ends.is_some());
     let ends = has_ends.then(|| ReportBlock::Lead(StyledText::default().marked(ENDS)));
-    let heats = Heats { colours: StyledText::default().marked(COLOURS), maps };
+    let heats = Heats { colours: StyledText::default().marked(COLOURS), maps, opens: false };
     ends.into_iter().chain([ReportBlock::Heats(heats)]).collect()
 }
 
@@ -106,12 +106,13 @@ fn build_map<'a>(
                     () => "best".into(),
                 },
                 ends,
-                shade: ((2.0 * times.max(1.0).log2()).round() as u32).min(DARKEST),
+                shade: shade_ratio(times),
                 best: rivals && counts && cost <= least,
+                open: false,
             }
         };
         let cells = cells.into_iter().map(|found| found.map(cell)).collect();
-        HeatRow { name: name_place(layout, condition), cells }
+        HeatRow { name: name_place(layout, condition), link: None, cells }
     };
     let rows = layout.conditions.iter().zip(found).map(row).collect();
     let columns = levels
@@ -120,7 +121,12 @@ fn build_map<'a>(
     Some(Heat { caption: caption.to_owned(), columns: columns.collect(), rows })
 }
 
-fn name_place(layout: &DocumentLayout<'_>, condition: &ConditionLevels<'_>) -> String {
+/// From 0 for the best to [`DARKEST`].
+pub fn shade_ratio(times: f64) -> u32 {
+    ((2.0 * times.max(1.0).log2()).round() as u32).min(DARKEST)
+}
+
+pub fn name_place(layout: &DocumentLayout<'_>, condition: &ConditionLevels<'_>) -> String {
     let levels = layout
         .varying
         .iter()

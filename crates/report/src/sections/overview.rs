@@ -2,8 +2,10 @@
 
 mod chart;
 mod decide;
+mod next;
 mod questions;
 mod rates;
+mod ratios;
 mod standing;
 mod terms;
 
@@ -12,11 +14,12 @@ use std::collections::BTreeMap;
 use bakeoff_analysis::{Document, WarningKind};
 use bakeoff_results::{Cut, CutPlan, Machine, OwnFactor, PlanShard, Status};
 
+use super::sweeps;
 use crate::block::{Headline, ReportBlock};
 use crate::changes::JudgedChanges;
 use crate::layout::{self, CLOSED, DocumentLayout};
 use crate::sentence::RunAnswer;
-use crate::verdict;
+use crate::verdict::{self, OperationCase};
 use crate::words;
 use crate::worst_losses::Losses;
 
@@ -24,25 +27,49 @@ const WAITS: &str = "each client waits for its answer";
 
 pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
     let document = layout.document;
-    let RunAnswer { on, broken, sentences, rest, confidence } = RunAnswer::from_layout(layout);
-    let confidence = confidence.map(|it| it.badge());
-    let headline = Headline { on, broken, sentences, rest: rest.join(" "), confidence };
+    let answer = RunAnswer::from_layout(layout);
     let facts = key_facts(document).into_iter().map(|(name, fact)| (name.to_owned(), fact));
     let cases = verdict::find_cases(layout);
     let losses = Losses::from_document(document);
-    let chart = match document.run.run.limit {
-        Some(limit) => rates::build_strips(layout, limit),
-        None if layout::is_timed(document) => chart::build_strips(layout, &cases, &losses),
-        None => None,
-    };
-    let questions =
+    let mut questions =
         questions::ask_questions(layout, &cases, &JudgedChanges::from_layout(layout), &losses);
+    let undecided = questions.iter().find(|it| it.question == decide::QUESTION);
+    let next = next::choose_next(layout, &cases, &answer, undecided);
+    if let Some(next) = &next {
+        questions.iter_mut().for_each(|it| it.leave_command(next));
+    }
+    let RunAnswer { on, broken, sentences, rest, confidence } = answer;
+    let confidence = confidence.map(|it| it.badge());
+    let headline = Headline { on, broken, sentences, rest: rest.join(" "), confidence };
     let mut blocks = vec![ReportBlock::Headline(headline), ReportBlock::Facts(facts.collect())];
-    blocks.extend(chart.map(ReportBlock::Strips));
+    blocks.extend(draw_question(layout, &cases, &losses));
     if !questions.is_empty() {
         blocks.push(ReportBlock::Answers(questions));
     }
+    blocks.extend(next.map(ReportBlock::Next));
     blocks
+}
+
+/// The chart that fits what the run varies: lines over a number, ratios of many conditions, or strips.
+fn draw_question<'a>(
+    layout: &DocumentLayout<'a>,
+    cases: &[OperationCase<'a>],
+    losses: &Losses<'a>,
+) -> Vec<ReportBlock> {
+    let document = layout.document;
+    if let Some(limit) = document.run.run.limit {
+        return rates::build_strips(layout, limit).map(ReportBlock::Strips).into_iter().collect();
+    }
+    if !layout::is_timed(document) {
+        return Vec::new();
+    }
+    if let Some(lines) = sweeps::build_first(layout) {
+        return vec![ReportBlock::Sweeps(lines)];
+    }
+    let matrix = ratios::build_matrix(layout, cases);
+    let strips = chart::build_strips(layout, cases, losses, matrix.is_some());
+    let matrix = matrix.map(ReportBlock::Heats);
+    matrix.into_iter().chain(strips.map(ReportBlock::Strips)).collect()
 }
 
 /// Facts that a reader needs before believing a figure.

@@ -74,6 +74,7 @@ fn build_strips<'a>(layout: &DocumentLayout<'a>) -> Option<Strips> {
     notes.extend(operations.iter().any(tailless).then(|| NO_P99.to_owned()));
     let chart = SlowestChart { layout, levels, operations, axis };
     Some(Strips {
+        more: None,
         caption: "How long operations took at most".into(),
         names: layout.compare.to_owned(),
         heads,
@@ -96,7 +97,7 @@ impl<'a> SlowestChart<'_, 'a> {
     fn group(&self, condition: &ConditionLevels<'a>) -> StripGroup {
         let (title, tool) = promise_titles::build_title(self.layout, condition);
         let rows = self.levels.iter().map(|level| self.row(condition, level)).collect();
-        StripGroup { title, tool, rows }
+        StripGroup { id: None, title, tool, rows }
     }
 
     fn row(&self, condition: &ConditionLevels<'a>, level: &'a str) -> StripRow {

@@ -14,9 +14,20 @@ use crate::block::{ReportBlock, StyledText, Sweeps};
 use crate::layout::DocumentLayout;
 use crate::sentence::numeric_factor;
 
+/// How many panels a first screen has.
+const FIRST: usize = 6;
+
+/// The panels of the first screen.
+pub fn build_first(layout: &DocumentLayout<'_>) -> Option<Sweeps> {
+    let sweep = layout.document.sweep.as_ref()?;
+    let mut panels = panels::build_panels(layout, sweep);
+    panels.truncate(FIRST);
+    (!panels.is_empty()).then(|| Sweeps::from_panels(explain_lines(layout, sweep), panels, None))
+}
+
 pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
     let Some(sweep) = &layout.document.sweep else { return Vec::new() };
-    let panels = panels::build_panels(layout, sweep);
+    let mut panels = panels::build_panels(layout, sweep);
     if panels.is_empty() {
         return Vec::new();
     }
@@ -29,8 +40,12 @@ pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
     blocks
         .extend(cached::describe_cached(layout, sweep).map(|note| ReportBlock::Note(note.into())));
     let standing = standing::build_table(layout, sweep);
-    let sweeps = Sweeps::from_panels(explain_lines(layout, sweep), panels, standing);
-    blocks.push(ReportBlock::Sweeps(sweeps));
+    panels.drain(..FIRST.min(panels.len()));
+    let explained =
+        if panels.is_empty() { StyledText::default() } else { explain_lines(layout, sweep) };
+    if !panels.is_empty() || standing.is_some() {
+        blocks.push(ReportBlock::Sweeps(Sweeps::from_panels(explained, panels, standing)));
+    }
     blocks.extend(knees::build_table(layout, sweep).map(ReportBlock::Table));
     blocks
 }

@@ -124,12 +124,14 @@ impl<'b, 'a> Ladder<'b, 'a> {
         let titles = ["One change", "Two changes at once"];
         let groups = titles.into_iter().zip(&shown).filter(|(_, rungs)| !rungs.is_empty());
         let groups = groups.map(|(title, rungs)| StripGroup {
+            id: None,
             title: title.into(),
             tool: String::new(),
             rows: rungs.iter().map(|rung| self.row(rung, &axis)).collect(),
         });
         let groups: Vec<StripGroup> = groups.collect();
         Some(Strips {
+            more: None,
             caption: "What each change does, and what it costs".into(),
             names: "change".into(),
             heads: self.operations.iter().map(head).collect(),

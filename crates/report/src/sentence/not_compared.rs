@@ -41,7 +41,7 @@ pub fn without_cases(layout: &DocumentLayout<'_>) -> String {
         _ if do_other_things(layout) => {
             "Nothing is compared: no two levels have an operation in common".into()
         }
-        _ => "Nothing is compared: no two levels have trials in the same block".into(),
+        _ => "Nothing is compared: no two levels were run side by side".into(),
     }
 }
 

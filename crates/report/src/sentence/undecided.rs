@@ -60,10 +60,11 @@ fn describe_closeness(layout: &DocumentLayout<'_>, cases: &[OperationCase<'_>]) 
 
 fn describe_cause<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> String {
     if cases.iter().all(|case| case.contrast.blocks < 2) {
-        return "each was run in one block only, and an interval needs two".into();
+        return "each was run once, and an interval needs two".into();
     }
     if cases.iter().all(|case| case.outcome == LeaderOutcome::Spiky) {
-        return "single blocks differ too much from the rest for an interval to be trusted".into();
+        return "single repetitions differ too much from the rest for an interval to be trusted"
+            .into();
     }
     if cases.iter().all(|case| case.outcome == LeaderOutcome::TooFew) {
         let each = if cases.len() > 1 { "each" } else { "it" };

@@ -5,11 +5,13 @@ use bakeoff_analysis::{Document, Weight};
 use bakeoff_results::OwnFactor;
 
 use super::{TerminalWriter, fill};
-use crate::block::{Answered, Headline, ReportBlock, StripGroup, Strips, Tone};
-use crate::confidence::{Confidence, ConfidenceGrade};
+use crate::block::{
+    ColumnKind, Headline, Heat, HeatCell, HeatRow, Heats, NextStep, ReportBlock, ReportCell,
+    ReportColumn, ReportRow, ReportTable, StripGroup, Strips, Sweeps, Tone,
+};
+use crate::figures::NONE;
 use crate::layout::CLOSED;
 use crate::sections::SECTIONS;
-use crate::verdict::{self, LeaderOutcome};
 use crate::{DocumentLayout, Options, Result, disk, warning_names, words};
 
 /// The command adds one with the report's path.
@@ -19,8 +21,11 @@ const TITLE: usize = 2;
 const ON: usize = 3;
 const BROKEN: usize = 2;
 const SENTENCES: usize = 7;
+/// Where a table has no room otherwise.
+const FEW_SENTENCES: usize = 4;
 const SURE: usize = 2;
 const REST: usize = 3;
+const LITTLE_REST: usize = 1;
 const MISLEADING: usize = 2;
 const NEXT: usize = 3;
 /// How many warnings are named.
@@ -43,7 +48,9 @@ pub fn write(document: &Document, options: &Options) -> Result<String> {
         match block {
             ReportBlock::Headline(headline) => parts.headline = headline,
             ReportBlock::Strips(strips) => parts.strips = Some(strips),
-            ReportBlock::Answers(answers) => parts.answers = answers,
+            ReportBlock::Sweeps(lines) => parts.lines = Some(lines),
+            ReportBlock::Heats(ratios) => parts.ratios = Some(ratios),
+            ReportBlock::Next(next) => parts.next = Some(next),
             _ => {}
         }
     }
@@ -54,7 +61,9 @@ pub fn write(document: &Document, options: &Options) -> Result<String> {
 struct BriefParts {
     headline: Headline,
     strips: Option<Strips>,
-    answers: Vec<Answered>,
+    lines: Option<Sweeps>,
+    ratios: Option<Heats>,
+    next: Option<NextStep>,
 }
 
 impl TerminalWriter {
@@ -63,21 +72,31 @@ impl TerminalWriter {
         let title = self.clip(&document.run.run.title, TITLE).into_iter();
         let mut above: Vec<String> = title.map(|line| self.paint.bold(&line)).collect();
         above.extend(self.clip(&describe_terms(document), ON));
-        let below = self.write_verdict(layout, parts);
-        let room = LINES.saturating_sub(above.len() + below.len() + 1);
-        let chart = parts.strips.as_ref().map_or_else(Vec::new, |of| self.fit_charts(of, room));
+        let room = |below: &[String]| LINES.saturating_sub(above.len() + below.len() + 1);
+        let mut below = self.write_verdict(layout, parts, (SENTENCES, REST));
+        let table = self.write_tables(parts).first().map_or(0, |table| table.lines().count());
+        if table > room(&below) {
+            below = self.write_verdict(layout, parts, (FEW_SENTENCES, LITTLE_REST));
+        }
+        let chart = self.fit_chart(parts, room(&below));
         let all = above.into_iter().chain(chart).chain([String::new()]).chain(below);
         all.take(LINES).map(|line| line + "\n").collect()
     }
 
-    fn write_verdict(&self, layout: &DocumentLayout<'_>, parts: &BriefParts) -> Vec<String> {
+    /// `most`: lines of sentences, and of caveats.
+    fn write_verdict(
+        &self,
+        layout: &DocumentLayout<'_>,
+        parts: &BriefParts,
+        most: (usize, usize),
+    ) -> Vec<String> {
         let Headline { broken, sentences, rest, confidence, .. } = &parts.headline;
         let painted = |text: &str, most, tone| {
             let lines = self.clip(text, most).into_iter();
             lines.map(move |line| self.paint.bold(&self.paint.with_tone(tone, &line)))
         };
         let mut lines: Vec<String> = painted(broken, BROKEN, Tone::Bad).collect();
-        let mut left = SENTENCES;
+        let mut left = most.0;
         for (number, sentence) in sentences.iter().enumerate() {
             let filled: Vec<String> = painted(&sentence.text(), left, Tone::Plain).collect();
             left -= filled.len();
@@ -93,29 +112,65 @@ impl TerminalWriter {
             let tone = if badge.rank == 1 { Tone::Open } else { Tone::Plain };
             lines.extend(sure.map(|line| self.paint.with_tone(tone, &line)));
         }
-        lines.extend(self.clip(rest, REST));
+        lines.extend(self.clip(rest, most.1));
         lines.extend(
             describe_misleading(layout.document)
                 .map_or_else(Vec::new, |text| self.clip(&text, MISLEADING)),
         );
-        lines.extend(self.write_next(layout, &parts.answers));
+        lines.extend(self.write_next(layout, parts.next.as_ref()));
         lines
     }
 
     /// What to do next, and where the rest is.
-    fn write_next(&self, layout: &DocumentLayout<'_>, answers: &[Answered]) -> Vec<String> {
+    fn write_next(&self, layout: &DocumentLayout<'_>, next: Option<&NextStep>) -> Vec<String> {
         let version = &layout.document.run.run.version;
         let rest = format!("More: the same with --full. Measured by bakeoff {version}");
-        let command = answers.iter().find_map(|it| it.command.as_ref());
-        let mut lines = match command {
-            Some(command) => {
-                let command = self.write_command(command);
-                let command = command.lines().take(NEXT).map(|line| self.cut_width(line));
-                std::iter::once("To decide it:".to_owned()).chain(command).collect()
-            }
-            None => self.clip(&suggest_choice(layout).unwrap_or_default(), 1),
-        };
+        let mut lines = Vec::new();
+        if let Some(NextStep { text, command }) = next {
+            lines.extend(self.clip(&format!("Next: {text}"), NEXT));
+            let command = command.as_ref().map(|command| self.write_command(command));
+            let command = command.iter().flat_map(|command| command.lines().take(NEXT));
+            lines.extend(command.map(|line| self.cut_width(line)));
+        }
         lines.extend(self.clip(&rest, NEXT));
+        lines
+    }
+
+    /// Tables of the lines over a number, or of the ratios of many conditions.
+    fn write_tables(&self, parts: &BriefParts) -> Vec<String> {
+        let lines = parts.lines.iter().flat_map(|lines| &lines.charts);
+        let lines = lines.map(|it| self.write_table(&self.that_fits(&it.panel)));
+        let ratios = parts.ratios.iter().flat_map(|ratios| &ratios.maps);
+        lines.chain(ratios.map(|map| self.write_table(&build_ratio_table(map)))).collect()
+    }
+
+    fn fit_chart(&self, parts: &BriefParts, room: usize) -> Vec<String> {
+        let tables = self.write_tables(parts);
+        match &parts.strips {
+            _ if !tables.is_empty() => self.fit_tables(tables, room),
+            Some(strips) => self.fit_charts(strips, room),
+            None => Vec::new(),
+        }
+    }
+
+    /// As many tables as have room, and of the first as many lines.
+    fn fit_tables(&self, tables: Vec<String>, room: usize) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for table in tables {
+            let table: Vec<&str> = table.lines().collect();
+            if lines.is_empty() || lines.len() + table.len() < room {
+                lines.extend(table.into_iter().map(|line| self.cut_width(line)));
+            } else {
+                lines.truncate(room.saturating_sub(1));
+                lines.extend(self.clip("More of it: --full", 1));
+                return lines;
+            }
+        }
+        if lines.len() > room {
+            // A line or two of a table say nothing.
+            lines.truncate(if room < 4 { 0 } else { room - 1 });
+            lines.extend(self.clip("More of it: --full", 1));
+        }
         lines
     }
 
@@ -221,15 +276,22 @@ fn describe_misleading(document: &Document) -> Option<String> {
     (!names.is_empty()).then(|| format!("What could mislead: {}{more}.", names.join("; ")))
 }
 
-/// What to do with the answer, where that is sure.
-fn suggest_choice(layout: &DocumentLayout<'_>) -> Option<String> {
-    let cases = verdict::find_cases(layout);
-    let is_sure =
-        Confidence::from_cases(layout, &cases).is_some_and(|it| it.level != ConfidenceGrade::Low);
-    let mut leaders: Vec<&str> = cases.iter().map(|case| case.leader).collect();
-    leaders.dedup();
-    let is_won = cases.iter().all(|case| case.outcome == LeaderOutcome::Won);
-    let [only] = leaders.as_slice() else { return None };
-    (is_sure && is_won)
-        .then(|| format!("Next: choose {}.", words::name_contender(layout.compare, only)))
+/// Ratios to the fastest of each condition.
+fn build_ratio_table(map: &Heat) -> ReportTable {
+    let name = ReportColumn::new(ColumnKind::Name, &map.caption);
+    let levels = map.columns.iter().map(|level| ReportColumn::new(ColumnKind::Number, &level.text));
+    let cell = |cell: &Option<HeatCell>| match cell {
+        None => ReportCell::from(NONE),
+        Some(cell) if cell.best || cell.open => ReportCell::from(&cell.times),
+        Some(cell) => ReportCell::from(&cell.text),
+    };
+    let row = |row: &HeatRow| {
+        let cells = row.cells.iter().map(cell);
+        ReportRow::from_cells(std::iter::once(ReportCell::from(&row.name)).chain(cells))
+    };
+    ReportTable {
+        columns: std::iter::once(name).chain(levels).collect(),
+        rows: map.rows.iter().map(row).collect(),
+        ..ReportTable::default()
+    }
 }

@@ -12,7 +12,7 @@ impl Terminal {
         tables.join("\n")
     }
 
-    fn that_fits(&self, panel: &LinePanel) -> ReportTable {
+    pub(super) fn that_fits(&self, panel: &LinePanel) -> ReportTable {
         let mut levels = panel.by_weight();
         loop {
             let mut shown = levels.clone();

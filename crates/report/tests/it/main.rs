@@ -14,6 +14,7 @@ mod many;
 mod narrow;
 mod over_time;
 mod published;
+mod question;
 mod reading;
 mod sample;
 mod sections;

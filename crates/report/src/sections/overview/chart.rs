@@ -3,6 +3,7 @@
 use bakeoff_analysis::estimate_interval;
 use bakeoff_results::{FigureOfMerit, OwnFactor};
 
+use super::ratios;
 use super::standing::{compare_levels, describe_level};
 use super::terms;
 use crate::amount::MeritAmount;
@@ -27,12 +28,15 @@ pub fn build_strips<'a>(
     layout: &DocumentLayout<'a>,
     cases: &[OperationCase<'a>],
     losses: &Losses<'_>,
+    chosen: bool,
 ) -> Option<Strips> {
     let shown = ChartOperations::from_layout(layout);
     let levels = layout.charted_levels();
-    let mut conditions = promise_titles::by_promise(layout);
+    let conditions = promise_titles::by_promise(layout);
     let all = conditions.len();
-    conditions.truncate((ROWS / levels.len().max(1)).max(1));
+    let shown_first = all.min((ROWS / levels.len().max(1)).max(1));
+    let (first, others) = conditions.split_at(shown_first);
+    let conditions = if chosen { &conditions[..] } else { first };
     let places: Vec<(&ConditionLevels, &str)> = conditions
         .iter()
         .flat_map(|condition| levels.iter().map(move |level| (*condition, *level)))
@@ -40,8 +44,11 @@ pub fn build_strips<'a>(
     let scales = shown.axes(layout, &places)?;
     let height = if places.len() > LOW { 33.0 } else { 42.0 };
     let chart = OverviewChart { layout, heads: &shown, scales: &scales, losses, height };
-    let groups = conditions.iter().map(|condition| chart.group(condition, cases));
-    let groups: Vec<StripGroup> = groups.collect();
+    let build = |of: &[&ConditionLevels<'a>]| -> Vec<StripGroup> {
+        of.iter().map(|condition| chart.group(condition, cases)).collect()
+    };
+    let groups = build(first);
+    let more = chosen.then(|| build(others));
     let drawn = || groups.iter().flat_map(|it| &it.rows).flat_map(|it| &it.strips);
     let marks = Means {
         bars: drawn().any(|it| it.drawn.interval.is_some()),
@@ -57,8 +64,9 @@ pub fn build_strips<'a>(
         columns: chart.columns(),
         legend,
         terms: terms::explain_terms(layout, cases, losses),
-        notes: build_notes(layout, &shown, (conditions.len(), all)),
+        notes: build_notes(layout, &shown, (first.len(), all)),
         groups,
+        more,
     })
 }
 
@@ -211,7 +219,8 @@ impl<'a> OverviewChart<'_, 'a> {
         levels.sort_by(|one, other| place(one).total_cmp(&place(other)));
         let rows = levels.iter().map(|level| self.row(condition, level, &group)).collect();
         let (title, tool) = promise_titles::build_title(layout, condition);
-        StripGroup { title, tool, rows }
+        let number = layout.conditions.iter().position(|it| it == condition).unwrap_or(0);
+        StripGroup { id: Some(ratios::format_id(number)), title, tool, rows }
     }
 
     fn row(

@@ -8,25 +8,26 @@ use crate::layout::DocumentLayout;
 use crate::machine_differences::MachineDifferences;
 use crate::verdict::{LeaderOutcome, OperationCase};
 
+pub const QUESTION: &str = "What would decide it?";
+
 const OUT: &str = "--out";
 
 const NO_MATTER: &str =
     "It does not matter where neither end of the interval in brackets would change your choice.";
-const WIDER: &str = "More blocks may decide it. The same run with more room for them:";
-const REPEATED: &str = "More blocks may decide it. The same run with more of them:";
+const WIDER: &str = "More repetitions may decide it. The same run with more room for them:";
+const REPEATED: &str = "More repetitions may decide it. The same run with more of them:";
 const SHORT: &str = "Threads waited for a processor: fewer clients, or a machine with more processors, decide more than \
-     more blocks do.";
+     more repetitions do.";
 const FEW: &str =
     "Trials have too few operations of a kind for a verdict: longer trials bring more.";
-const LONGER: &str =
-    "More blocks are not likely to decide it. Longer trials differ less from each other, and may.";
+const LONGER: &str = "More repetitions are not likely to decide it. Longer trials differ less from each other, and may.";
 /// A shard or merged run: no command of one machine runs it again.
 const PART: &str =
     "This is one part of a plan: what decides it is the run that bakeoff merge makes of all parts.";
-const DEALT: &str = "More blocks may decide it: the same plan with more repetitions, dealt to as many machines or more, \
+const DEALT: &str = "More repetitions may decide it: the same plan with more repetitions, dealt to as many machines or more, \
      and merged.";
 /// More blocks bring each machine nearer to its own answer.
-const APART: &str = "Where the machines disagree, more blocks on them decide nothing: the machines differ. Measure on \
+const APART: &str = "Where the machines disagree, more repetitions on them decide nothing: the machines differ. Measure on \
      the machine that will be used, or on more machines of its kind.";
 
 struct OpenReasons {
@@ -70,7 +71,7 @@ pub fn ask_undecided<'a>(
     let has_interval = cases.iter().any(|case| case.contrast.ends != (None, None));
     let no_matter = (left.open && has_interval).then_some(NO_MATTER);
     Some(Answered {
-        question: "What would decide it?".into(),
+        question: QUESTION.into(),
         lines: why
             .into_iter()
             .chain(apart)

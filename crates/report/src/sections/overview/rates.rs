@@ -39,9 +39,10 @@ pub fn build_strips(layout: &DocumentLayout<'_>, limit: ResponseTimeLimit) -> Op
         StripRow { name: name.into(), strips, cells: Vec::new(), against: Vec::new() }
     };
     let rows = views.iter().map(row).collect();
-    let group = StripGroup { title: String::new(), tool: String::new(), rows };
+    let group = StripGroup { id: None, title: String::new(), tool: String::new(), rows };
     let note = format!("{ROWS} of {all} searches are in this chart, and all in the table below.");
     Some(Strips {
+        more: None,
         caption: format!("The highest rate of each search that keeps {limit}"),
         names: "search".into(),
         heads: vec![head],

@@ -112,7 +112,7 @@ pub fn compare_levels<'a>(
     let text = if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
         format!("{EVEN}{}", format_bracket(shown))
     } else if contrasts.iter().all(|it| it.blocks < 2) {
-        "one block alone".to_owned()
+        "run once".to_owned()
     } else {
         format!("undecided{}", bracket_of_times(shown))
     };

@@ -99,6 +99,6 @@ fn describe_loss(layout: &DocumentLayout<'_>, panel: &SweepPanel, level: &str) -
         None => "not cut".into(),
         Some(0) => "nothing".into(),
         Some(most) if factors.is_of_engines() => words::count_nouns(most as usize, "transaction"),
-        Some(most) => words::count_nouns(most as usize, "block"),
+        Some(most) => words::count_nouns(most as usize, "repetition"),
     }
 }
