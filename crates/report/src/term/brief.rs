@@ -74,8 +74,7 @@ impl TerminalWriter {
         above.extend(self.clip(&describe_terms(document), ON));
         let room = |below: &[String]| LINES.saturating_sub(above.len() + below.len() + 1);
         let mut below = self.write_verdict(layout, parts, (SENTENCES, REST));
-        let table = self.write_tables(parts).first().map_or(0, |table| table.lines().count());
-        if table > room(&below) {
+        if self.count_least(parts) > room(&below) {
             below = self.write_verdict(layout, parts, (FEW_SENTENCES, LITTLE_REST));
         }
         let chart = self.fit_chart(parts, room(&below));
@@ -142,6 +141,14 @@ impl TerminalWriter {
         let lines = lines.map(|it| self.write_table(&self.that_fits(&it.panel)));
         let ratios = parts.ratios.iter().flat_map(|ratios| &ratios.maps);
         lines.chain(ratios.map(|map| self.write_table(&build_ratio_table(map)))).collect()
+    }
+
+    /// Lines of the smallest chart that says something: the first table, or the first promise.
+    fn count_least(&self, parts: &BriefParts) -> usize {
+        let table = self.write_tables(parts).first().map(|table| table.lines().count());
+        let group = parts.strips.as_ref().map(|of| self.write_groups(of, 1));
+        let group = group.and_then(|groups| Some(groups.first()?.len()));
+        table.or(group).unwrap_or(0)
     }
 
     fn fit_chart(&self, parts: &BriefParts, room: usize) -> Vec<String> {

@@ -42,7 +42,7 @@ fn many_conditions_have_a_matrix_and_each_row_opens_its_own() {
     ]);
     let (first, _) = split(&page);
     assert!(first.contains("<table class=\"heat ratio\">"));
-    assert!(first.contains("strips chosen\""), "{first}");
+    assert!(first.contains("<div class=\"of-chosen\">"), "{first}");
     for number in 0..6 {
         assert!(first.contains(&format!("<a href=\"#condition{number}\">")), "{number}");
         assert_eq!(page.matches(&format!("id=\"condition{number}\"")).count(), 1, "{number}");
