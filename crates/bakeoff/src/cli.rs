@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use bakeoff_analysis::FailCondition;
 use bakeoff_application::ScriptArgument;
 use bakeoff_experiment::{ARTICLES, Factor, FlagOverrides, HOST};
 use bakeoff_report::{FORMATS, format_of_ending};
@@ -215,6 +216,10 @@ pub struct RunArguments {
     /// Print all tables, and not only the answer
     #[arg(long, conflicts_with = "quiet")]
     pub full: bool,
+    /// End with 7 where a figure is beyond this: p99>50ms, mean>2ms, rate<1000/s, errors>0; may be
+    /// given several times
+    #[arg(long, value_name = "CONDITION", value_parser = FailCondition::parse, conflicts_with = "dry_run")]
+    pub fail_if: Vec<FailCondition>,
 }
 
 impl RunArguments {

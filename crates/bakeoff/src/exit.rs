@@ -18,6 +18,8 @@ pub enum Exit {
     Trials,
     /// A power cut has destroyed data that an engine had promised to keep.
     Promise,
+    /// A figure is beyond what `--fail-if` allows.
+    Limit,
     /// The second of two compared runs is worse than the limit allows.
     Worse,
     /// Two runs were compared under a limit, without a decision.
@@ -27,7 +29,7 @@ pub enum Exit {
 
 impl Exit {
     #[cfg(test)]
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Done,
         Self::Failed,
         Self::Usage,
@@ -35,6 +37,7 @@ impl Exit {
         Self::Full,
         Self::Trials,
         Self::Promise,
+        Self::Limit,
         Self::Worse,
         Self::Undecided,
         Self::Interrupted,
@@ -51,6 +54,7 @@ impl Exit {
             Self::Full => 4,
             Self::Trials => 5,
             Self::Promise => 6,
+            Self::Limit => 7,
             Self::Worse => 1,
             Self::Undecided => 3,
             Self::Interrupted => 130,

@@ -56,14 +56,18 @@ impl ResponseTimeLimit {
         let (quantile, time) = text.split_once('=').ok_or_else(|| wrong("is no limit"))?;
         let quantile = Quantile::ALL.into_iter().find(|it| it.name() == quantile.trim());
         let quantile = quantile.ok_or_else(|| wrong("names no quantile that is recorded"))?;
-        let unit = |(name, micros)| Some((time.trim().strip_suffix(name)?.trim_end(), micros));
-        let (number, micros): (&str, u64) =
-            UNITS.into_iter().find_map(unit).ok_or_else(|| wrong("has no time"))?;
-        let micros = number.parse::<f64>().map(|number| number * micros as f64);
-        let micros = micros.ok().filter(|it| (1.0..=LONGEST.as_micros() as f64).contains(it));
-        let micros = micros.ok_or_else(|| wrong("has no such time"))?;
-        Ok(Self { quantile, time: Duration::from_micros(micros.round() as u64) })
+        let time = parse_time(time).ok_or_else(|| wrong("has no such time"))?;
+        Ok(Self { quantile, time })
     }
+}
+
+/// A time of 1 µs to 600 s with its unit, as `1.5 s`, in whole microseconds.
+pub fn parse_time(text: &str) -> Option<Duration> {
+    let unit = |(name, micros)| Some((text.trim().strip_suffix(name)?.trim_end(), micros));
+    let (number, micros): (&str, u64) = UNITS.into_iter().find_map(unit)?;
+    let micros = number.parse::<f64>().ok()? * micros as f64;
+    let is_valid = (1.0..=LONGEST.as_micros() as f64).contains(&micros);
+    is_valid.then(|| Duration::from_micros(micros.round() as u64))
 }
 
 impl From<ResponseTimeLimit> for String {

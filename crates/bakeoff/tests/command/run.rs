@@ -210,3 +210,19 @@ fn a_run_ends_in_good_order_when_the_time_is_over() {
     place.run(&["run", "--resume", "r"]).code(0).says(&["another block would not end"]);
     assert_eq!(in_order(&place.json("r")), ended);
 }
+
+#[test]
+fn a_run_fails_where_a_figure_is_beyond_what_is_allowed() {
+    let place = Place::small();
+    let run = |out: &str, conditions: &[&str]| {
+        let conditions = conditions.iter().flat_map(|it| ["--fail-if", it]);
+        let run = ["run", "small.toml", "--quiet", "--out", out];
+        place.run(&run.into_iter().chain(conditions).collect::<Vec<_>>())
+    };
+    let failed = run("fails", &["p50>1us", "errors>0"]).code(7);
+    assert!(lines(&failed.err(), "failed: p50>1us at ") >= 2, "{}", failed.err());
+    assert_eq!(lines(&failed.err(), "errors>0"), 0, "{}", failed.err());
+    run("passes", &["p50>600s", "rate<0.001/s"]).code(0);
+    run("refused", &["p50<1us"]).code(2).says(&["would fail for what is good", "valid: "]);
+    assert!(!place.path("refused").exists());
+}

@@ -1,8 +1,8 @@
 //! The end of a run: reports how it ended, what it found, and how to resume.
 
-use bakeoff_analysis::{Attempts, Document};
+use bakeoff_analysis::{Attempts, ConditionBreach, Document, FailCondition};
 use bakeoff_lab::{LabError, Plan, RunOutcome, now_s};
-use bakeoff_results::{RunFolder, Status, escape_unseen};
+use bakeoff_results::{Levels, RunFolder, Status, escape_unseen, in_words};
 
 use super::path;
 use super::record::{OpenRun, count_ended};
@@ -52,6 +52,9 @@ pub fn conclude(
     let exit = match ending {
         RunOutcome::Finished { .. } if any_broken(&document) => Exit::Promise,
         RunOutcome::Finished { .. } if any_failed(&document) => Exit::Trials,
+        RunOutcome::Finished { .. } if tell_breaches(&request.arguments.fail_if, &document) => {
+            Exit::Limit
+        }
         RunOutcome::Finished { .. } => Exit::Done,
         RunOutcome::Interrupted => {
             say(format_args!("interrupted; to go on: {}", again?));
@@ -80,6 +83,30 @@ fn command_to_resume(
     let data = path::resume_flags(arguments.path.as_deref(), arguments.i_know_this_destroys_data);
     let owns = if arguments.i_run_this_server { " --i-run-this-server" } else { "" };
     Ok(format!("bakeoff run --resume {path}{data}{owns}{external}"))
+}
+
+/// Says what each condition found; whether any found something.
+fn tell_breaches(conditions: &[FailCondition], document: &Document) -> bool {
+    let mut found_some = false;
+    for condition in conditions {
+        for breach in condition.find_breaches(document) {
+            let ConditionBreach { levels, operation, found, .. } = breach;
+            let found = match found {
+                Some(found) => condition.format_figure(found),
+                None => "not known: too few operations, or no trial counts".to_owned(),
+            };
+            let at = describe_varied(document, levels);
+            say(format_args!("failed: {condition}{at}, {operation}: {found}"));
+            found_some = true;
+        }
+    }
+    found_some
+}
+
+/// The levels of factors that have several: " at sqlite × clients 8".
+fn describe_varied(document: &Document, mut levels: Levels) -> String {
+    levels.retain(|factor, _| document.run.run.levels_of(factor).len() > 1);
+    if levels.is_empty() { String::new() } else { format!(" at {}", in_words(&levels)) }
 }
 
 fn any_broken(document: &Document) -> bool {
