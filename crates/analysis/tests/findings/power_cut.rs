@@ -119,7 +119,10 @@ fn row_of_file_systems(((engine, level), images): Group) -> String {
     let on = |file_system: &str| {
         let its: Vec<&Image> =
             images.iter().filter(|it| it["file_system"] == file_system).collect();
-        stood(&its).join(", ")
+        match stood(&its) {
+            [first, rest @ ..] if rest.iter().all(|it| *it == first) => first,
+            different => different.join(", "),
+        }
     };
     format!("{engine} | {level} | {} | {}", on("posix"), on("ext4"))
 }
