@@ -103,9 +103,11 @@ const PUBLISHED: &[(&str, &str, Durably, f64)] = {
 fn the_page_has_each_published_figure_beside_what_the_model_says() {
     let row = |&(drive, spec, durably, published): &(&str, &str, Durably, f64)| {
         let predicted = durably.predict_us(spec);
-        let times = predicted / published;
+        let factor = predicted.max(published) / predicted.min(published);
+        let off = if predicted < published { "less" } else { "more" };
+        let off = if factor < 1.005 { "the same".into() } else { format!("{factor:.2} × {off}") };
         format!(
-            "| {drive} | `{spec}` | {} | {published:.0} | {predicted:.0} | {times:.2} |",
+            "| {drive} | `{spec}` | {} | {published:.0} | {predicted:.0} | {off} |",
             durably.describe()
         )
     };
