@@ -41,7 +41,8 @@ fn per_second(cell: &CellView) -> Option<f64> {
 
 /// How many times as many there are with a disk as with another one.
 fn times(document: &Document, disks: [&str; 2], at: &Place<'_>) -> String {
-    Times::from_comparison(compared(document, disks, None, at).expect("it was compared")).plain_of(3)
+    Times::from_comparison(compared(document, disks, None, at).expect("it was compared"))
+        .plain_of(3)
 }
 
 /// What says a claim of the article: memory, pattern and disks, the factor of which the base has another level, and
