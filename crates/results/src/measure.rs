@@ -106,62 +106,54 @@ macro_rules! measures {
 
 measures! {
     IMAGE = "image", Count, [Trial],
-        "which image of its data it had, from 1: images have rows of their own seeds, and image 1 that of the run; \
-         only where each engine's data were loaded more than once";
+        "which image of its data it had, from 1; only where data were loaded more than once";
     OPERATIONS = "operations", Count, [Clients],
-        "operations that ended in the whole trial, those with an error among them";
+        "operations that ended in the whole trial, failed ones too";
     DONE_RATE = "done-rate", PerSecond, [Clients],
         "operations a second that succeeded, all kinds together: those that ended in the window over its \
          length, as the next two";
     ROWS_RATE = "rows-rate", PerSecond, [Clients],
-        "rows a second that these returned or wrote; only of a workload that counts them, as `rows`";
+        "rows a second that these returned or wrote, where the workload counts them";
     BYTES_RATE = "bytes-rate", PerSecond, [Clients],
-        "bytes a second that these read or wrote; only of a workload that counts them, as `bytes`";
+        "bytes a second that these read or wrote, where the workload counts them";
     ROWS = "rows", Count, [Operation],
-        "rows that the operations of a kind that ended in the window returned to their clients or wrote";
+        "rows that operations of a kind that ended in the window returned or wrote";
     BYTES = "bytes", Bytes, [Operation],
-        "bytes that the operations of a kind that ended in the window read or wrote, as their clients see them";
+        "bytes that operations of a kind that ended in the window read or wrote";
     ENDED = "ended", Count, [Operation],
-        "operations of a kind that ended in the window and did not fail, whenever they started: rates count \
-         these; a run without it has rates by Little's law, as bakeoff had them until 2026-11";
+        "operations of a kind that ended in the window and did not fail: rates count these; a run without it \
+         has rates by Little's law";
     ROLLED_BACK = "rolled-back", Count, [Operation],
-        "operations of a kind, counted as `ended`, whose script rolled a transaction back; no conflict made it do so";
+        "of `ended`, those whose script rolled a transaction back";
     SKIPPED = "skipped", Count, [Operation],
-        "operations of a kind, counted as `ended`, that `\\on_duplicate skip` ended, since a row was there already";
+        "of `ended`, those that `\\on_duplicate skip` ended";
     UNMATCHED = "unmatched", Count, [Operation],
-        "operations of a kind, counted as `ended`, of which a `\\gset optional` found no row";
+        "of `ended`, those of which a `\\gset optional` found no row";
     BEGUN_AGAIN = "begun-again", Count, [Operation],
-        "how often operations of a kind, counted as `ended`, began again with other draws, by `\\again` or \
-         `\\on_duplicate again`: these are no retries after a conflict";
+        "how often those of `ended` began again by `\\again` or `\\on_duplicate again`; no retries after a conflict";
     LITTLE_RATE = "little-rate", PerSecond, [Clients],
-        "operations a second that succeeded, by Little's law from the mean time of the clients' cycles: a \
-         check of done-rate in a closed loop; an upper bound where an operation was cut off";
+        "`done-rate` by Little's law, as a check in a closed loop; an upper bound where an operation was cut off";
     LEAST_OPERATIONS = "least-operations", Count, [Clients],
-        "operations of each kind that a verdict needs of a trial, where these are more than 20: five rounds of \
-         syncs of buffered writes";
+        "operations of each kind that a verdict needs of a trial, where more than 20: five rounds of syncs of \
+         buffered writes";
     STARVED = "starved", Count, [Clients],
-        "operations that lasted at least as long as the window: each kept its client from anything else";
+        "operations that lasted at least as long as the window";
     WORK_ROWS = "work-rows", Count, [Clients],
-        "rows that all operations returned or wrote that did not fail, in the window or not; only of a \
-         workload that counts rows";
+        "rows that all operations returned or wrote that did not fail, in the window or not";
     RETURNED = "returned", Bytes, [Clients],
-        "bytes of the rows that reading statements returned in the whole trial, an integer being 8 bytes \
-         and a text its own; of files, bytes that clients read";
+        "bytes of the rows that statements returned in the whole trial, an integer being 8; of files, bytes \
+         that clients read";
     COMMITS = "commits", Count, [Clients],
-        "transactions that changed a row and were committed; of files, syncs and writes that were durable \
-         when they were acknowledged";
+        "transactions that changed a row and were committed; of files, syncs and durable writes";
     PAYLOAD = "payload", Bytes, [Clients],
-        "bytes that these transactions wrote as the application sees them: the parameters of their \
-         inserts, upserts, updates and deletes, an integer being 8 bytes and a text its own; of files, \
-         bytes that clients wrote";
+        "bytes that these wrote as the application sees them: the parameters of their statements, an integer \
+         being 8; of files, bytes that clients wrote";
     CONCURRENCY = "concurrency", Count, [Clients],
         "operations that can be in flight at once: clients times queue depth";
     IN_FLIGHT = "in-flight", Count, [Clients],
-        "operations that count and were in flight when the window ended: they were followed to \
-         their end";
+        "operations that count and were in flight when the window ended";
     OFFERED = "offered", PerSecond, [Clients, Neighbours],
-        "operations a second that were to start: the clients' in an open loop, those of \
-         neighbours that arrive by themselves";
+        "operations a second that were to start in an open loop";
     DUE = "due", Count, [Clients], "operations that were due in an open loop until the window ended";
     NOT_STARTED = "not-started", Count, [Clients],
         "operations that were due in an open loop and had not started when the window ended";
@@ -172,39 +164,32 @@ measures! {
     MEAN_LATENCY = "mean-latency", Seconds, [Neighbours], "mean latency of a neighbour's request";
     DRIVERS = "drivers", Count, [Clients], "threads that the clients ran on";
     CPU = "cpu", Seconds, [Clients, Database, DiskDaemon, Neighbours],
-        "processor seconds while the clients ran; of neighbours on the machine's own disk, and with \
-         those in the drain: on a virtual disk they are the daemon's";
+        "processor seconds while the clients ran; neighbours on a virtual disk are the daemon's";
     DRAIN_CPU = "drain-cpu", Seconds, [Database], "processor seconds in the drain";
     DRAIN = "drain", Seconds, [Trial],
-        "seconds that the engine took, after the clients had stopped, to write back what it had \
-         put off, on the same disk beside the same neighbours; not of a trial that another one \
-         followed after the same preconditioning";
+        "seconds that the engine took, after the clients had stopped, to write back what it had put off; not \
+         of a trial that another one followed after the same preconditioning";
     DRAIN_CUT_OFF = "drain-cut-off", Count, [Trial],
-        "1 where the drain took longer than the clients had run, so that the disk took no more time \
-         from then on and `drain` is a lower bound";
+        "1 where the drain was cut off, so that `drain` is a lower bound";
     WRITTEN_BACK = "written-back", Count, [Trial],
-        "deferred work that the engine did while the clients ran, in pages, bytes or tables of its \
-         own counters: 0 where it did none";
+        "deferred work that the engine did while the clients ran, in pages, bytes or tables of its own counters";
     CACHE_MISSES = "cache-misses", Count, [Trial],
-        "what the engine did not find in its own cache while the clients ran, in pages or blocks, by \
-         those of its counters that it names for this; missing where it has none";
+        "what the engine did not find in its own cache while the clients ran, in pages or blocks of its own \
+         counters";
     WARM_UP = "warm-up", Seconds, [Trial],
-        "seconds at the start that are unlike the rest by MSER-5; missing where there are none, \
-         or MSER-5 can't tell";
+        "seconds at the start that are unlike the rest by MSER-5, where it can tell";
     RUN_DELAY = "run-delay", Seconds, [Clients, Database, DiskDaemon],
-        "seconds that threads were ready to run and had no processor, all threads together; where they \
-         have a quota of processors, with what they waited for that";
+        "seconds that threads were ready to run and had no processor, or none of their quota, all together";
     FOREIGN_CPU = "foreign-cpu", Seconds, [Machine],
         "processor seconds that processes other than bakeoff's used while the clients ran";
     STEAL = "steal", Seconds, [Machine],
         "processor seconds that other virtual machines had instead of this one";
     MACHINE_WATCHED = "machine-watched", Seconds, [Machine],
-        "seconds over which `foreign-cpu` and `steal` were counted: from before the clients started until \
-         they had told that they were done";
+        "seconds over which `foreign-cpu` and `steal` were counted";
     PRESSURE_CPU = "pressure-cpu", Share, [Machine],
         "the part of the time that something was ready to run and had no processor";
     PRESSURE_IO = "pressure-io", Share, [Machine],
-        "the part of the time that something waited for storage, the engine among it";
+        "the part of the time that something waited for storage";
     PRESSURE_MEMORY = "pressure-memory", Share, [Machine],
         "the part of the time that something waited for memory";
     READ_CALLS = "read-calls", Bytes, [Database], "bytes asked for in read calls while the clients ran";
@@ -215,9 +200,8 @@ measures! {
          will send for them";
     DRAIN_WRITTEN = "drain-written", Bytes, [Database, Disk, Device], "bytes sent to storage in the drain, as `written`";
     WORK_WRITTEN = "work-written", Bytes, [Trial],
-        "bytes that went to the device for the clients' work, the drain included: what a virtual \
-         disk's device was given, or the lesser of what the kernel counted for the engine's \
-         processes and what anybody wrote to the whole device";
+        "bytes that went to the device for the clients' work and the drain; on the machine's own disk the \
+         lesser of what the engine's processes wrote and what anybody wrote to the device";
     HOST_WRITES = "host-writes", Count, [Disk], "writes to files that reached the virtual disk: the kernel gathers a trial's small ones";
     HOST_WRITTEN = "host-written", Bytes, [Disk], "bytes of these";
     WAITED_WRITES = "waited-writes", Count, [Disk],
@@ -226,16 +210,14 @@ measures! {
     WRITES = "writes", Count, [Disk],
         "writes that reached the device, the journal's among them, without the neighbours'";
     SYNCS = "syncs", Count, [Disk, Database, Device],
-        "fsync, fdatasync and msync of a file, and writes through a descriptor opened with O_SYNC \
-         or O_DSYNC: counted by the virtual disk, by the kernel's file system for the engine's \
-         processes, or (flushes of its cache, whoever asked) by the device";
+        "fsync, fdatasync and msync of a file, and writes by O_SYNC or O_DSYNC, as the virtual disk or the \
+         kernel counts them; of the device flushes, whoever asked";
     FLUSHES = "flushes", Count, [Disk], "flushes of the device's cache";
     DEVICE_LIMIT = "device-limit", PerSecond, [Disk],
-        "requests a second that the modelled device serves of what clients ask files for, by its model alone: \
-         as many in flight and the same neighbours, without a page cache, a file system or a sync; missing in \
-         an open loop";
+        "requests a second that the modelled device serves of what clients ask files for, by its model alone, \
+         in a closed loop";
     UTILISATION = "utilisation", Share, [Disk],
-        "the part of the time that the device was busy, the neighbours' requests among it";
+        "the part of the time that the device was busy, with the neighbours' requests";
     MODELLED_LATENCY = "modelled-latency", Seconds, [Disk],
         "mean time that the virtual disk's answers took by the model";
     ACHIEVED_LATENCY = "achieved-latency", Seconds, [Disk], "mean time that they took in fact";
@@ -246,70 +228,60 @@ measures! {
     MEMORY_PEAK = "memory-peak", Bytes, [Database], "the most that it used at once";
     MEMORY_CACHED = "memory-cached", Bytes, [Database], "its files in the page cache when the clients stopped";
     CPU_LIMIT = "cpu-limit", Count, [Database],
-        "the processors that a group may use: its quota of their time; where an engine works in the \
-         trial's process, the clients' time is in it";
+        "the processors that a group may use; of a built-in engine the clients' time is in it";
     CPU_PERIODS = "cpu-periods", Count, [Database],
-        "periods of 100 ms in which it had something to do, from the clients' start to their end";
+        "periods of 100 ms in which it had something to do while the clients ran";
     CPU_THROTTLED = "cpu-throttled", Count, [Database],
-        "those of them in which it had used its quota up and had to wait for the next";
+        "those of them in which it had used its quota up";
     CPU_WAITED = "cpu-waited", Seconds, [Database],
-        "how long it waited so, summed over the processors that it waited on";
+        "how long it waited so, summed over processors";
     FAULTS = "faults", Count, [Trial],
-        "what the engine's own check and its workload found wrong with what was left after the drain; \
-         missing where nobody looked: it is done once an image, and once a cell where its clients wrote \
-         something";
+        "what the engine's own check and its workload found wrong after the drain: once an image, and once a \
+         cell whose clients wrote";
     LOADED = "loaded", Bytes, [Trial],
-        "bytes of the rows, or of the file, that were loaded before the first trial: a row's columns, \
-         those of its key among them, an integer being 8 bytes, a text its own and a null none";
+        "bytes of the rows or the file that were loaded: of all columns, an integer being 8 and a null none";
     SPACE = "space", Bytes, [Trial], "size on disk after the drain";
     SPACE_AT_START = "space-at-start", Bytes, [Trial], "size on disk when the clients started";
     OPENING = "opening", Seconds, [Trial],
-        "seconds that the engine took to open after a restart, its caches empty, on the disk with its \
-         time on; in the state `cold` alone";
+        "seconds that the engine took to open after a restart, its caches empty; in the state `cold` alone";
     FIRST_10 = "first-10", Seconds, [Clients],
-        "mean latency of the first 10 operations that ended after a restart; in the state `cold` alone";
+        "mean latency of the first 10 operations that ended; in the state `cold` alone";
     FIRST_100 = "first-100", Seconds, [Clients], "the same of the first 100";
     FIRST_1000 = "first-1000", Seconds, [Clients], "the same of the first 1,000";
     CONDITIONED = "conditioned", Count, [Clients],
-        "operations of the preconditioning, before the clients started; in the state `steady` alone, \
-         as the next three";
+        "operations of the preconditioning; in the state `steady` alone, as the next three";
     CONDITIONING = "conditioning", Seconds, [Trial], "seconds that these took, the disk taking no time";
     TURNED_OVER = "turned-over", Count, [Trial],
-        "1 where each kind of deferred work had been through one cycle by then, 0 where one had not";
+        "1 where each kind of deferred work had been through one cycle by then";
     TRIALS_SINCE = "trials-since-conditioning", Count, [Trial],
-        "trials that were measured between the preconditioning and this one, on the same opening of the \
-         engine: those before it that differ in `neighbours` alone";
+        "trials that were measured between the preconditioning and this one";
     TRACED_COMMITS = "traced-commits", Count, [Clients],
-        "transactions that changed a row and were committed while the disk's requests were traced, to \
-         be priced; only where that is asked for, as the next eight";
+        "transactions that changed a row and were committed while the disk's requests were traced, as the \
+         next eight";
     TRACED_TURNS = "traced-turns", Count, [Trial],
         "how many cycles the slowest kind of deferred work went through meanwhile";
     TRACE = "trace", Bytes, [Disk], "size of the trace";
     PRICED = "priced", Seconds, [Disk],
-        "device-seconds a commit by the device's model: what all traced requests take one after the \
-         other, nobody else being on the device, over the commits";
+        "device-seconds a commit by the device's model: all traced requests one after the other, over the commits";
     PRICED_LOG = "priced-log", Seconds, [Disk], "of `priced`: writes and syncs of the engine's log";
     PRICED_READS = "priced-reads", Seconds, [Disk],
         "of `priced`: reads, those of compactions among them";
     PRICED_PUT_OFF = "priced-put-off", Seconds, [Disk],
-        "of `priced`: all other writes and syncs, which are deferred work, and what the system wrote back";
+        "of `priced`: all else, which is deferred work and what the system wrote back";
     PRICED_RATE = "priced-rate", PerSecond, [Disk],
-        "commits a second that the device can serve by its model beside its neighbours, one request \
-         of the engine after the other";
+        "commits a second that the device can serve by its model beside its neighbours, one request after the other";
     PRICED_RATE_MOST = "priced-rate-most", PerSecond, [Disk],
-        "the same with up to 31 reads and writes that are put off beside each of the log";
+        "the same with up to 31 requests that are put off beside each of the log";
     ROUNDS_RANGE = "rounds-range", Share, [Trial],
-        "of the window in five rounds of equal numbers of operations: the highest rate less the \
-         lowest, as a share of their mean; in the state `steady` alone, as the next two";
+        "of the rates of five rounds of the window: the highest less the lowest, over their mean; in the \
+         state `steady` alone, as the next two";
     ROUNDS_RISE = "rounds-rise", Share, [Trial],
-        "by how much the line through the rounds' rates rises, as a share of their mean; below 0 where \
-         it falls";
+        "by how much the line through these rises, over their mean";
     ROUNDS_ERROR = "rounds-error", Share, [Trial],
-        "the standard error of a round's rate, as a share of it";
+        "the standard error of a round's rate, over their mean";
     RISE = "rise", Share, [Trial],
-        "by how much the straight line through the operations a second rises from one end of the \
-         window to the other, as a share of their mean; below 0 where it falls; missing where the \
-         window has fewer than ten full seconds";
+        "by how much the line through the operations a second rises over the window, over their mean; where \
+         that has ten full seconds";
     RISE_ERROR = "rise-error", Share, [Trial], "the standard error of the rise";
     RISE_SECONDS = "rise-seconds", Count, [Trial], "the full seconds that the line goes through";
 }

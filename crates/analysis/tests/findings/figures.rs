@@ -60,8 +60,12 @@ impl Times {
         format!("{}, {} pairs", self.plain(), self.pairs)
     }
 
-    pub fn blocks(self) -> String {
-        format!("{}, {} blocks", self.plain(), self.pairs)
+    /// The same, and the blocks where there are not as many as the page says of all.
+    pub fn plain_of(self, blocks: u32) -> String {
+        match self.pairs {
+            pairs if pairs == blocks => self.plain(),
+            pairs => format!("{}, {pairs} blocks", self.plain()),
+        }
     }
 
     /// "2.34 times as much (2.23 to 2.46)".

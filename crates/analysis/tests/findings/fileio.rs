@@ -41,7 +41,8 @@ fn per_second(cell: &CellView) -> Option<f64> {
 
 /// How many times as many there are with a disk as with another one.
 fn times(document: &Document, disks: [&str; 2], at: &Place<'_>) -> String {
-    Times::from_comparison(compared(document, disks, None, at).expect("it was compared")).blocks()
+    Times::from_comparison(compared(document, disks, None, at).expect("it was compared"))
+        .plain_of(3)
 }
 
 /// What says a claim of the article: memory, pattern and disks, the factor of which the base has another level, and
@@ -174,7 +175,7 @@ fn application() -> String {
         let mean_ms = operation(&one.operations, name).mean_s.expect("a mean") * 1e3;
         let judged = [FOUR, EIGHT].map(|disk| {
             let it = compared(&APPLICATION, [disk, ONE], Some(name), &at).expect("it was compared");
-            format!("{}, {}", Times::from_comparison(it).blocks(), it.verdict.word())
+            format!("{}, {}", Times::from_comparison(it).plain_of(5), it.verdict.word())
         });
         let (engine, level) = (&levels["engine"], &levels["durability"]);
         format!("`{engine}` | {level} | {name} | {} ms | {}", digits(mean_ms), judged.join(" | "))
@@ -202,8 +203,8 @@ fn options() -> String {
 
 /// After how many cuts all was there by each rule, and the most blocks that a cut left otherwise.
 fn row_of_cuts(promise: &PromiseView) -> String {
-    let promised = format!("{:?}", promise.promised).to_lowercase();
-    let stood = |rule: &RuleView| format!("{} of {}", rule.cuts - rule.broken, rule.cuts);
+    assert!(promise.rules.iter().all(|rule| rule.cuts == 50), "the page says so");
+    let stood = |rule: &RuleView| (rule.cuts - rule.broken).to_string();
     let rules: Vec<String> = promise.rules.iter().map(stood).collect();
     let most = |name: &str, found: fn(&RuleView) -> CutFindings| {
         let most = promise.rules.iter().map(|rule| found(rule).most).max().unwrap_or_default();
@@ -214,12 +215,12 @@ fn row_of_cuts(promise: &PromiseView) -> String {
     let found: Vec<String> = found.into_iter().flatten().collect();
     let at_most = if found.is_empty() { "–".into() } else { found.join(", ") };
     let (disk, sync) = (&promise.engine, &promise.durability);
-    format!("`{disk}` | `{sync}` | {promised} | {} | {at_most}", rules.join(" | "))
+    format!("`{disk}` | `{sync}` | {} | {at_most}", rules.join(" | "))
 }
 
 fn cuts() -> String {
     let rules: Vec<&str> = CUTS.promises[0].rules.iter().map(|it| it.keep.as_str()).collect();
-    let columns = format!("disk | sync | promised | {} | at most", rules.join(" | "));
+    let columns = format!("disk | sync | {} | at most", rules.join(" | "));
     table(&columns, CUTS.promises.iter().map(row_of_cuts))
 }
 

@@ -27,6 +27,8 @@ const DATABASES: [(&str, &str); 6] = [
 ];
 const WHOLE: &str = "read+write";
 const STEPS: [&str; 4] = ["stub", "connect", "read", WHOLE];
+/// Blocks of each comparison, as the page says.
+const BLOCKS: u32 = 4;
 const CONNECTIONS: [&str; 5] = ["1", "10", "50", "150", "500"];
 
 static DOCUMENT: LazyLock<Document> = LazyLock::new(|| kept::read("findings/vote"));
@@ -97,10 +99,11 @@ fn connecting(engine: &str, clients: &str) -> Times {
 }
 
 /// By how many milliseconds a page takes longer that connects, alone on the server, with the interval.
-fn longer_ms(engine: &str) -> ([f64; 3], u32) {
+fn longer_ms(engine: &str) -> [f64; 3] {
     let Times { ratio, low, high, pairs } = step_over("stub", "connect", engine, "1");
     let bare_ms = operation(&cell((engine, "stub", "1")).operations, "page").mean_s.unwrap() * 1e3;
-    ([ratio, low, high].map(|it| (it - 1.0) * bare_ms), pairs)
+    assert_eq!(pairs, BLOCKS);
+    [ratio, low, high].map(|it| (it - 1.0) * bare_ms)
 }
 
 /// Requests a second that were published.
@@ -137,7 +140,7 @@ fn knee(engine: &str, step: &str) -> String {
 
 fn steps(clients: &str) -> String {
     let row = |engine: &str| {
-        let over = |step| step_over(step, WHOLE, engine, clients).blocks();
+        let over = |step| step_over(step, WHOLE, engine, clients).plain_of(BLOCKS);
         let over = ["read", "connect", "stub"].map(over).join(" | ");
         format!("{} | {over}", rate((engine, WHOLE, clients)))
     };
@@ -145,13 +148,12 @@ fn steps(clients: &str) -> String {
 }
 
 fn row_of_connecting(engine: &str) -> String {
-    let ([more, least, most], blocks) = longer_ms(engine);
-    let [more, least, most] = [more, least, most].map(digits);
-    let [few, many] = ["50", "150"].map(|clients| connecting(engine, clients).pairs());
-    format!("{more} ms ({least} to {most}), {blocks} blocks | {few} | {many}")
+    let [more, least, most] = longer_ms(engine).map(digits);
+    let [few, many] = ["50", "150"].map(|clients| connecting(engine, clients).plain_of(BLOCKS));
+    format!("{more} ({least} to {most}) | {few} | {many}")
 }
 
-/// Milliseconds of processor time of a request.
+/// Milliseconds of processor time of a request of the whole page.
 fn row_of_processor(at: At<'_>) -> String {
     let processes = &cell(at).processes;
     let milliseconds = |whose| {
@@ -166,9 +168,9 @@ fn row_of_log(clients: &str) -> String {
     // Of a hundred requests ticks of 10 ms say too little.
     let time = match clients {
         "1" | "10" => "–".into(),
-        _ => compare(processor_time, unlogged, logged).pairs(),
+        _ => compare(processor_time, unlogged, logged).plain_of(BLOCKS),
     };
-    let over = over_the_log(UNLOGGED, clients).pairs();
+    let over = over_the_log(UNLOGGED, clients).plain_of(BLOCKS);
     format!("{clients} | {} | {} | {over} | {time}", rate(logged), rate(unlogged))
 }
 
@@ -181,7 +183,7 @@ fn databases(clients: &str) -> String {
         let page = operation(&cell(at).operations, "page");
         let over = match engine {
             LOGGED => "–".into(),
-            _ => over_the_log(engine, clients).pairs(),
+            _ => over_the_log(engine, clients).plain_of(BLOCKS),
         };
         let [mean, p99] = [page.mean_s, page.p99_s].map(milliseconds);
         format!("{} | {mean} | {p99} | {over}", rate(at))
@@ -249,15 +251,15 @@ fn the_page_is_of_the_run() {
             (
                 "connecting",
                 table(
-                    "database | longer by, 1 connection | processor time, 50 connections | 150 connections",
+                    "database | longer by ms, 1 connection | processor time, 50 connections | 150 connections",
                     connecting,
                 ),
             ),
             (
                 "processor",
                 table(
-                    "database | step | web | php | database | clients",
-                    rows_of_steps(row_of_processor),
+                    "database | web | php | the database | clients",
+                    rows(|engine| row_of_processor((engine, WHOLE, "150"))),
                 ),
             ),
             (

@@ -22,11 +22,13 @@ fn the_tables_of_the_guide_are_the_programs_own() {
             let (level, source) = (promise.durability.name(), promise.source);
             promises += &format!("| {} | `{level}` | {settings} | {source} |\n", about.name);
         }
+        // What every server has, the page tells once.
         let declared = engine.options().into_iter().map(|option| option.factor);
+        let declared = declared.filter(|option| option.name != "path");
         let declared = declared
             .map(|option| format!("`{}`: {} ({})", option.name, option.summary, option.syntax));
         let server = about.home == EngineHome::Server;
-        let settings = server.then(|| "any setting of the server by its name".to_owned());
+        let settings = server.then(|| "those of all servers".to_owned());
         let options: Vec<String> = declared.chain(settings).collect();
         let options = if options.is_empty() { "none".into() } else { options.join("; ") };
         let (name, summary) = (about.name, about.summary);
