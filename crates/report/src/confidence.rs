@@ -67,9 +67,9 @@ impl Confidence {
             }),
             (blocks < FEW).then(|| (ConfidenceGrade::Low, format!("only {trials}"))),
             (open == ConfidenceGrade::Low)
-                .then(|| (ConfidenceGrade::Low, "a lead is undecided".to_owned())),
+                .then(|| (ConfidenceGrade::Low, "a comparison has no winner yet".to_owned())),
             (open == ConfidenceGrade::Fair)
-                .then(|| (ConfidenceGrade::Fair, "not every lead is decided".to_owned())),
+                .then(|| (ConfidenceGrade::Fair, "some comparisons have no winner yet".to_owned())),
             (FEW..ENOUGH).contains(&blocks).then(|| (ConfidenceGrade::Fair, trials.clone())),
             (!far.is_empty()).then(|| (ConfidenceGrade::Fair, "machines far apart".to_owned())),
             wide.then(|| (ConfidenceGrade::Fair, "wide intervals".to_owned())),
@@ -100,7 +100,7 @@ impl Confidence {
     fn give_advice(&self) -> &'static str {
         match self.level {
             ConfidenceGrade::Low => "Don’t decide by this run alone.",
-            ConfidenceGrade::Fair => "Good enough to rule a choice out.",
+            ConfidenceGrade::Fair => "Good enough to drop what is far behind.",
             ConfidenceGrade::High => "Good enough to decide by.",
         }
     }
@@ -128,7 +128,7 @@ fn is_never_tested(layout: &DocumentLayout<'_>) -> bool {
         && levels.all(|level| is_unreached(level))
 }
 
-/// Leading levels that wrote back nothing they deferred: "fjall put off writes past the end".
+/// Leading levels that wrote back nothing they deferred: "fjall still had writes to do at the end".
 fn describe_unpaid<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Option<String> {
     let mut names: Vec<String> = Vec::new();
     for case in cases {
@@ -141,7 +141,7 @@ fn describe_unpaid<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>])
             }
         }
     }
-    (!names.is_empty()).then(|| format!("{} put off writes past the end", words::join_list(&names)))
+    (!names.is_empty()).then(|| format!("{} still had writes to do at the end", words::join_list(&names)))
 }
 
 fn grade_weight(weight: Weight) -> ConfidenceGrade {

@@ -69,7 +69,7 @@ fn describe_disk(run: &Run, level: &str) -> String {
     let DiskFact { simulates, flush_s, .. } = fact;
     let is_varied = run.factors.iter().any(|(name, _)| name == FLUSH_US);
     match flush_s.filter(|_| !is_varied) {
-        Some(0.0) => format!("{simulates} ({level}), no flush"),
+        Some(0.0) => format!("{simulates} ({level}), a flush costs nothing"),
         Some(flush_s) => {
             format!("{simulates} ({level}), {} a flush", words::format_seconds(flush_s))
         }

@@ -229,7 +229,7 @@ pub fn at_most(cuts: u64) -> String {
     format!("at most {most} in 100")
 }
 
-/// " (15 of each: at most 18 in 100 break it)"; empty for images of every moment, which have one
+/// " (15 of each: at most 18 in 100 could still break it)"; empty for images of every moment, which have one
 /// history.
 fn bound_of_each(every: &[PromiseCuts<'_>]) -> String {
     let kept: Vec<&PromiseCuts<'_>> =
@@ -240,8 +240,8 @@ fn bound_of_each(every: &[PromiseCuts<'_>]) -> String {
     }
     let at_most = at_most(fewest.into());
     match kept.len() {
-        1 => format!(" ({at_most} break it)"),
-        _ => format!(" ({fewest} of each: {at_most} break it)"),
+        1 => format!(" ({at_most} could still break it)"),
+        _ => format!(" ({fewest} of each: {at_most} could still break it)"),
     }
 }
 

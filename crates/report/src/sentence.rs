@@ -212,7 +212,7 @@ fn describe_lead(rate: Option<FigureOfMerit>, range: &str) -> String {
     }
 }
 
-/// "create_issue takes sqlite 2.10 times as long"; by a rate "lmdb serves 2.10 times as many rows a
+/// "create_issue takes 2.10 times as long with sqlite"; by a rate "lmdb serves 2.10 times as many rows a
 /// second as sqlite".
 fn describe_contrast<'a>(
     layout: &DocumentLayout<'a>,
@@ -222,7 +222,7 @@ fn describe_contrast<'a>(
     let next = words::name_contender(layout.compare, case.next);
     let ratio = words::format_times(case.contrast.ratio, case.contrast.is);
     match rate_of(layout, &[case]) {
-        None => format!("{} takes {next} {ratio} times as long{than}", case.operation),
+        None => format!("{} takes {ratio} times as long{than} with {next}", case.operation),
         Some(merit) => {
             let leader = words::name_contender(layout.compare, case.leader);
             let what = amount::counted_noun(merit);
@@ -297,7 +297,7 @@ fn find_median<'b, 'a>(won: &[&'b OperationCase<'a>]) -> &'b OperationCase<'a> {
     sorted[(sorted.len() - 1) / 2]
 }
 
-/// "create_issue takes sqlite 2.10 times as long (1.90 to 2.40, 5 repetitions) with 4 clients".
+/// "create_issue takes 2.10 times as long on average with sqlite (1.90 to 2.40, 5 repetitions) with 4 clients".
 fn describe_example<'a>(layout: &DocumentLayout<'a>, case: &OperationCase<'a>) -> String {
     let place = layout.describe_place(&case.condition);
     let contrast = describe_contrast(layout, case, " on average");

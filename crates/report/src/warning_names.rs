@@ -30,7 +30,7 @@ pub fn name_kind(kind: WarningKind) -> &'static str {
         UncommittedBuild => "Uncommitted build",
         AnotherBinary => "Program changed",
         BusyAtStart | MachineShared => "Busy machine",
-        Disturbed => "Disturbed blocks",
+        Disturbed => "Disturbed trials",
         MachineDrifted => "Machine drifted",
         FromCache => "Page cache measured",
         CacheNotKnown => "Cache not known",

@@ -244,6 +244,8 @@ pub fn phrase_level(factor: &str, level: &str) -> String {
         (Some(OwnFactor::Neighbours), _) => {
             format!("{} neighbours", level.trim_start_matches('x'))
         }
+        (Some(OwnFactor::Memory), "unlimited") => "no memory limit".into(),
+        (Some(OwnFactor::Cpus), "unlimited") => "all processors".into(),
         (Some(OwnFactor::Cpus), "1") => "1 processor".into(),
         (Some(OwnFactor::Cpus), _) => format!("{level} processors"),
         (Some(OwnFactor::Durability | OwnFactor::Memory | OwnFactor::State), _) => {

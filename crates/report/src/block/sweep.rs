@@ -32,7 +32,7 @@ pub struct LinePanel {
     pub factor: String,
     pub ticks: Vec<Tick>,
     pub amount: SweepUnit,
-    /// With the direction: `mean time, down is faster`.
+    /// With the direction: `mean time, lower is faster`.
     pub title: String,
     pub lines: Vec<SweepLine>,
     /// A row for all lines, or one for each where lines share a name; empty where nothing is

@@ -192,13 +192,13 @@ pub fn held_back(layout: &DocumentLayout<'_>) -> Option<String> {
 const NAMED: usize = 2;
 
 /// "some comparisons are still undecided with every commit kept (lmdb against fjall), because the
-/// run’s time was over".
+/// run reached its time limit".
 pub fn not_decided(layout: &DocumentLayout<'_>) -> Option<String> {
     let conditions = &layout.document.conditions;
     let reasons = [
         (ConditionState::OutOfReach, "no further verdict was likely"),
         (ConditionState::MaxRepetitions, "the most repetitions were reached"),
-        (ConditionState::MaxTime, "the run’s time was over"),
+        (ConditionState::MaxTime, "the run reached its time limit"),
     ];
     let told = reasons.into_iter().filter_map(|(state, why)| {
         let open: Vec<&ConditionView> = conditions.iter().filter(|it| it.state == state).collect();

@@ -48,8 +48,8 @@ fn no_winner<'a>(
     }
     let rest = count_outcomes(cases);
     let rest = if rest.is_empty() { rest } else { format!("; {rest}") };
-    let none = if layout.contenders().len() == 2 { "Neither" } else { "None" };
-    format!("{none} wins throughout: {}{rest}; {}", shares.join(", "), clearest.join("; "))
+    let none = if layout.contenders().len() == 2 { "Neither" } else { "No level" };
+    format!("{none} is fastest everywhere: {}{rest}; {}", shares.join(", "), clearest.join("; "))
 }
 
 /// "both with 4 clients": the levels that these cases share, and others don't.

@@ -96,7 +96,7 @@ fn describe_cause<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) 
     };
     format!(
         "{tally}{} ({}){}",
-        describe_contrast(layout, closest, &format!(" as {leader}")),
+        describe_contrast(layout, closest, &format!(" as with {leader}")),
         describe_backing(layout, closest),
         layout.describe_place(&closest.condition)
     )

@@ -21,6 +21,8 @@ const TITLE: usize = 2;
 const ON: usize = 3;
 const BROKEN: usize = 2;
 const SENTENCES: usize = 7;
+/// Where the chart is cut.
+const CUT: &str = "(There is more in the report.)";
 /// Where a table has no room otherwise.
 const FEW_SENTENCES: usize = 4;
 const SURE: usize = 2;
@@ -31,8 +33,7 @@ const NEXT: usize = 3;
 /// How many warnings are named.
 const WARNINGS: usize = 2;
 /// Factors that an answer without is no answer.
-const TOLD: [OwnFactor; 5] = [
-    OwnFactor::Durability,
+const TOLD: [OwnFactor; 4] = [
     OwnFactor::Memory,
     OwnFactor::Clients,
     OwnFactor::Rate,
@@ -169,14 +170,14 @@ impl TerminalWriter {
                 lines.extend(table.into_iter().map(|line| self.cut_width(line)));
             } else {
                 lines.truncate(room.saturating_sub(1));
-                lines.extend(self.clip("More of it: --full", 1));
+                lines.extend(self.clip(CUT, 1));
                 return lines;
             }
         }
         if lines.len() > room {
             // A line or two of a table say nothing.
             lines.truncate(if room < 4 { 0 } else { room - 1 });
-            lines.extend(self.clip("More of it: --full", 1));
+            lines.extend(self.clip(CUT, 1));
         }
         lines
     }
@@ -226,7 +227,7 @@ impl TerminalWriter {
                 .map_or_else(Vec::new, |group| group.iter().take(most).cloned().collect());
         }
         if !lines.is_empty() {
-            lines.extend(self.clip("More of it: --full", 1));
+            lines.extend(self.clip(CUT, 1));
         }
         lines
     }

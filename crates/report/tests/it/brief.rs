@@ -82,7 +82,7 @@ fn it_has_the_question_the_disk_the_verdict_and_how_sure_it_is() {
 fn it_ends_with_what_to_do_next() {
     let open = Sample { half_width: 0.9, ..plausible() }.document();
     let text = brief(&open, 80, true);
-    assert!(text.contains("Next: More trials would decide it:\n  bakeoff run"), "{text}");
+    assert!(text.contains("Next: More repetitions may decide it:\n  bakeoff run"), "{text}");
     let plain = brief(&plausible().document(), 80, true);
     assert!(plain.lines().last().is_some_and(|line| line.contains("--full")), "{plain}");
 }

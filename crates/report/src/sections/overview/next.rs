@@ -37,7 +37,7 @@ pub fn choose_next<'a>(
         })
         .or_else(|| {
             let command = undecided?.command.as_deref()?;
-            Some(with_command("More trials would decide it:", command))
+            Some(with_command("More repetitions may decide it:", command))
         })
         .or_else(|| reach_memory(layout))
         .or_else(|| make_choice(layout, cases, answer))

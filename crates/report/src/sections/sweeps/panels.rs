@@ -153,8 +153,8 @@ fn own_rows(rows: Vec<Fastest>, level: &str) -> Vec<Fastest> {
 fn build_panel(layout: &DocumentLayout<'_>, sweep: &Sweep, of: &SweepPanel) -> LinePanel {
     let merit = FigureOfMerit::of_metric(&of.metric).unwrap_or_default();
     let title = match merit.is_rate() {
-        false => format!("{}, down is faster", layout.name_metric()),
-        true => format!("{}, up is faster", merit.in_words()),
+        false => format!("{}, lower is faster", layout.name_metric()),
+        true => format!("{}, higher is faster", merit.in_words()),
     };
     let caption = build_caption(layout, of, &[&sweep.factor]);
     let last = sweep.levels.last().map_or("", |level| &level.level);
