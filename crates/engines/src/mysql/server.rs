@@ -65,10 +65,6 @@ impl ServerProduct for MariaDbServer {
         "socket"
     }
 
-    fn path_separator(&self) -> Option<char> {
-        Some(':')
-    }
-
     fn stale_files(&self, places: &ServerPlaces) -> Vec<PathBuf> {
         vec![places.socket.clone()]
     }
