@@ -163,7 +163,7 @@ pub(super) fn check_plugin(folder: &Path, name: &str) -> Result<(), String> {
     ))
 }
 
-fn plugin_package(name: &str) -> String {
+pub(super) fn plugin_package(name: &str) -> String {
     format!("mariadb-plugin-{}", name.trim_start_matches("ha_"))
 }
 
