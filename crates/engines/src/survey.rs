@@ -107,7 +107,7 @@ impl ServerSurvey {
         let tables = [&mut self.tables.others, &mut self.tables.ours];
         let lacks = self.lacks.iter_mut().map(|(_, why)| why);
         let said = [&mut self.version].into_iter().chain(&mut self.problems).chain(lacks);
-        for text in said.chain(tables.into_iter().flatten()) {
+        for text in said.chain(tables.into_iter().chain([&mut self.unchecked]).flatten()) {
             *text = password.hidden_in(text);
         }
         self

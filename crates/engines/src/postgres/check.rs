@@ -59,48 +59,56 @@ pub(super) fn find_unchecked(client: &mut Client) -> Result<Option<String>> {
     Ok(found)
 }
 
-/// The schema of the extension, which is added if it is missing.
+/// The schema of the extension, which is added if it is missing; or why it can't be used, and what
+/// would allow it.
 fn find_amcheck(undone: &mut impl GenericClient) -> Result<std::result::Result<String, String>> {
-    let add = "CREATE EXTENSION IF NOT EXISTS amcheck";
-    let mut part = undone.transaction().map_err(to_error)?;
-    let added = part.batch_execute(add);
-    if let Err(failure) = &added
-        && failure.as_db_error().is_none()
-    {
-        return Err(to_error(added.expect_err("it failed")));
-    }
-    match &added {
-        Ok(()) => part.commit(),
-        Err(_) => part.rollback(),
-    }
-    .map_err(to_error)?;
+    let refused = add_amcheck(undone)?;
     let found = undone.query_opt(FIND, &[]).map_err(to_error)?;
     let found = found.map(|row| (row.get::<_, String>(0), row.get::<_, bool>(1)));
-    Ok(match (found, added) {
+    Ok(match (found, refused) {
         (Some((schema, true)), _) => Ok(schema),
         (Some((schema, false)), _) => Err(format!(
             "this user may not call amcheck's functions: as a superuser, GRANT USAGE ON SCHEMA {schema} TO \
              the user; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA {schema} TO the user"
         )),
-        (None, Err(failure)) => {
-            let why = match failure.code() {
-                Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
-                    "only a superuser can add amcheck".into()
-                }
-                _ => {
-                    explain_failure(&failure)
-                        + "; install PostgreSQL's contrib package if it is missing"
-                }
-            };
-            Err(format!(
-                "{why}: as a superuser, in this database: CREATE EXTENSION amcheck; GRANT EXECUTE ON ALL \
-                 FUNCTIONS IN SCHEMA public TO the user"
-            ))
-        }
-        (None, Ok(())) => {
+        (None, Some(failure)) => Err(explain_refusal(&failure)),
+        (None, None) => {
             Err("amcheck has no functions: DROP EXTENSION amcheck, and add it again".into())
         }
     })
+}
+
+/// Why the server does not add it.
+fn add_amcheck(undone: &mut impl GenericClient) -> Result<Option<postgres::Error>> {
+    let mut part = undone.transaction().map_err(to_error)?;
+    let added = match part.batch_execute("CREATE EXTENSION IF NOT EXISTS amcheck") {
+        Ok(()) => part.commit().map(|()| None),
+        Err(failure) if is_refusal(&failure) => part.rollback().map(|()| Some(failure)),
+        Err(failure) => Err(failure),
+    };
+    added.map_err(to_error)
+}
+
+fn explain_refusal(failure: &postgres::Error) -> String {
+    let why = match failure.code() {
+        Some(&SqlState::INSUFFICIENT_PRIVILEGE) => "only a superuser can add amcheck".into(),
+        _ => explain_failure(failure) + "; install PostgreSQL's contrib package if it is missing",
+    };
+    format!(
+        "{why}: as a superuser, in this database: CREATE EXTENSION amcheck; GRANT EXECUTE ON ALL \
+         FUNCTIONS IN SCHEMA public TO the user"
+    )
+}
+
+/// Whether the server has no such extension or does not let this user add it: a right (42501), what is not
+/// there (0A000, or no control file), a trigger of its owner's (P0001). Any other failure may be damage.
+fn is_refusal(failure: &postgres::Error) -> bool {
+    let Some(answer) = failure.as_db_error() else { return false };
+    match answer.code().code() {
+        "42501" | "0A000" | "P0001" => true,
+        "58P01" => answer.message().contains("amcheck.control"),
+        _ => false,
+    }
 }
 
 /// A failure ends this part of the transaction alone.

@@ -57,7 +57,7 @@ fn look_at_server([client, other]: &mut [Client; 2]) -> Result<ServerSurvey> {
         problems.extend(tried.err().map(survey::explain_obstacle));
     }
     let unchecked = match problems.is_empty() {
-        true => check::find_unchecked(other)?,
+        true => check::find_unchecked(other).unwrap_or_else(|e| Some(survey::explain_obstacle(e))),
         false => None,
     };
     let version = super::show_setting(other, "server_version")?;
