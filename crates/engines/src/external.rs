@@ -3,6 +3,9 @@
 #![allow(missing_docs)]
 
 pub(crate) mod address;
+#[cfg(test)]
+pub(crate) mod fake;
+pub(crate) mod panics;
 pub(crate) mod password;
 pub(crate) mod tls;
 mod verifier;

@@ -240,6 +240,12 @@ pub trait Engine: Send + Sync {
         self.available().map_err(|problem| vec![problem])
     }
 
+    /// Which part of the check after trials ([`Database::check`]) an external server does not allow,
+    /// and what would allow it; `None`: none, or it is not known before.
+    fn find_unchecked(&self) -> Option<String> {
+        None
+    }
+
     /// The level at which data are loaded; `None`: the weakest. It is another one if the weakest
     /// would leave other files than trials at the other levels begin with.
     fn loads_at(&self) -> Option<Durability> {
@@ -323,6 +329,12 @@ pub trait Database: Send + Sync {
     /// Runs the engine's own integrity check; returns what it found wrong. It is not measured, and
     /// no memory limit holds while it runs. It fails if the check can't run.
     fn check(&self) -> Result<Vec<String>>;
+
+    /// Which part of [`Self::check`] is left out here, since a right or a part of the server is
+    /// missing, and what would allow it; `None`: none.
+    fn find_unchecked(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
 
     /// The private server's process, which has the others as children; `None` for other engines.
     fn server(&self) -> Option<u32> {

@@ -37,6 +37,7 @@ mod debt;
 mod error;
 pub mod external;
 mod load;
+mod login;
 mod review;
 mod rights;
 mod server;
@@ -86,7 +87,7 @@ impl MariaDb {
         let told =
             self.storage.startup_commands(terms.durability).iter().map(|text| (*text).to_owned());
         let mut texts = std::iter::once(create).chain(told);
-        Conn::new(root.clone())
+        login::connect(root.clone())
             .and_then(|mut root| {
                 texts.try_for_each(|text| root.query_drop(text))?;
                 rights::grant_rights(&mut root)
@@ -221,6 +222,27 @@ impl Engine for MariaDb {
     }
 }
 
+/// With what every session asks for at its login.
+fn to_session_opts(opts: OptsBuilder, storage: StorageEngine) -> Opts {
+    Opts::from(
+        opts.prefer_socket(false)
+            .stmt_cache_size(0)
+            // An update that changes nothing has still found its row.
+            .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS)
+            .init(vec![
+                // `||` joins texts, as elsewhere: alone, it would be OR.
+                format!(
+                    "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,\
+                     NO_AUTO_VALUE_ON_ZERO,PIPES_AS_CONCAT', autocommit = 1, default_storage_engine = {}",
+                    SQL.quote(storage.name())
+                ),
+                // Texts are bytes, and so are the literals that they are compared with.
+                "SET SESSION collation_connection = utf8mb4_bin".into(),
+                "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ".into(),
+            ]),
+    )
+}
+
 struct MariaDbDatabase {
     opts: Opts,
     /// What sessions connect by.
@@ -244,23 +266,7 @@ impl MariaDbDatabase {
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Self> {
-        let opts = Opts::from(
-            opts.prefer_socket(false)
-                .stmt_cache_size(0)
-                // An update that changes nothing has still found its row.
-                .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS)
-                .init(vec![
-                    // `||` joins texts, as elsewhere: alone, it would be OR.
-                    format!(
-                        "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,\
-                         NO_AUTO_VALUE_ON_ZERO,PIPES_AS_CONCAT', autocommit = 1, default_storage_engine = {}",
-                        SQL.quote(storage.name())
-                    ),
-                    // Texts are bytes, and so are the literals that they are compared with.
-                    "SET SESSION collation_connection = utf8mb4_bin".into(),
-                    "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ".into(),
-                ]),
-        );
+        let opts = to_session_opts(opts, storage);
         Ok(Self {
             statements: SqlStatements::new(SQL, schema, statements, session::plan_statement)?,
             control: session::TransactionControl::new(storage, schema),
@@ -285,10 +291,16 @@ impl MariaDbDatabase {
         let watch =
             self.private.as_ref().map(|it| MariaDbDebtWatch::begin(server, self.storage, it));
         self.watch = watch.transpose()?;
-        if self.statements.has_written() {
-            MariaDbClient::new(self).map(drop)?;
+        if !self.statements.has_written() {
+            return Ok(());
         }
-        Ok(())
+        MariaDbClient::new(self).map(drop).inspect_err(|_| {
+            if leftovers == LeftoverPolicy::Refuse
+                && let Ok(mut server) = self.connect()
+            {
+                tables::drop_made(&mut server);
+            }
+        })
     }
 
     fn connect(&self) -> Result<Conn> {
@@ -296,8 +308,8 @@ impl MariaDbDatabase {
     }
 
     fn connect_by(&self, opts: &Opts) -> Result<Conn> {
-        Conn::new(opts.clone()).map_err(|failure| {
-            if error::is_of_tls(&failure) {
+        login::connect(opts.clone()).map_err(|failure| {
+            if error::is_of_tls(&failure) || login::explain_unknown_way(&failure).is_some() {
                 return Error::from_engine(error::no_connection(&failure));
             }
             let what = error::explain_failure(&failure);

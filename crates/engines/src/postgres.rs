@@ -34,6 +34,7 @@ use error::{explain_failure, is_ended, is_lost, no_connection, to_error};
 pub use server::POSTGRES as SERVER;
 
 mod cells;
+mod check;
 mod debt;
 mod error;
 pub mod external;
@@ -263,10 +264,16 @@ impl PostgresDatabase {
         if self.private.is_some() {
             self.watch = Some(PostgresDebtWatch::begin(client)?);
         }
-        if self.statements.has_written() {
-            session::PostgresClient::new(self).map(drop)?;
+        if !self.statements.has_written() {
+            return Ok(());
         }
-        Ok(())
+        session::PostgresClient::new(self).map(drop).inspect_err(|_| {
+            if leftovers == LeftoverPolicy::Refuse
+                && let Ok(mut client) = self.connect()
+            {
+                tables::drop_made(&mut client);
+            }
+        })
     }
 
     fn connect(&self) -> Result<Client> {
@@ -336,7 +343,11 @@ impl Database for PostgresDatabase {
     }
 
     fn check(&self) -> Result<Vec<String>> {
-        upkeep::check_integrity(&mut self.connect()?, &self.schema)
+        check::check_integrity(&mut self.connect()?, &self.schema)
+    }
+
+    fn find_unchecked(&self) -> Result<Option<String>> {
+        check::find_unchecked(&mut self.connect()?)
     }
 
     fn server(&self) -> Option<u32> {

@@ -2,7 +2,9 @@
 //! changed.
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
+use crate::external::panics::catch_panic;
 use crate::external::{Password, Secret};
 use crate::sql::MADE_BY;
 use crate::{Durability, Error, OpenTerms};
@@ -30,9 +32,22 @@ impl UrlDatabase {
     }
 
     pub fn survey(&self, ask: impl FnOnce() -> ServerSurvey) -> &ServerSurvey {
-        self.survey.get_or_init(|| ask().without_password(self.secret.as_ref()))
+        let answer = || catch_panic(ask).unwrap_or_else(|_| ServerSurvey::from_failure(NO_SENSE));
+        self.survey.get_or_init(|| answer().without_password(self.secret.as_ref()))
     }
 }
+
+/// How long a server may say nothing while it is looked at.
+pub(crate) const SILENCE: Duration = Duration::from_secs(30);
+
+/// Why there is no connection where it says nothing.
+pub(crate) fn explain_silence() -> String {
+    format!("it takes the connection, and says nothing for {} s", SILENCE.as_secs())
+}
+
+/// What is said where the library panics.
+pub(crate) const NO_SENSE: &str = "the server's answers can't be read: look what listens at the URL's host and port, and \
+                        whether it is a server of the URL's kind";
 
 /// The user's setting that allows a database with tables that bakeoff made.
 pub(crate) const REUSE: (&str, &str) = ("reuse", "yes");
@@ -59,6 +74,8 @@ pub(crate) struct ServerSurvey {
     pub lacks: Vec<(Durability, String)>,
     pub problems: Vec<String>,
     pub tables: ObstructingTables,
+    /// The part of the check after trials that can't be made, and what would allow it.
+    pub unchecked: Option<String>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -78,13 +95,19 @@ impl ObstructingTables {
 }
 
 impl ServerSurvey {
+    /// Of a server that can't be looked at.
+    pub fn from_failure(what: impl Into<String>) -> Self {
+        let what = what.into();
+        Self { version: what.clone(), problems: vec![what], ..Self::default() }
+    }
+
     /// Hides a password that the server received, wherever it repeats it.
     pub fn without_password(mut self, password: Option<&Secret>) -> Self {
         let Some(password) = password else { return self };
         let tables = [&mut self.tables.others, &mut self.tables.ours];
         let lacks = self.lacks.iter_mut().map(|(_, why)| why);
         let said = [&mut self.version].into_iter().chain(&mut self.problems).chain(lacks);
-        for text in said.chain(tables.into_iter().flatten()) {
+        for text in said.chain(tables.into_iter().chain([&mut self.unchecked]).flatten()) {
             *text = password.hidden_in(text);
         }
         self

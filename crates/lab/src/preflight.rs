@@ -24,6 +24,8 @@ const RECORD: u64 = 100_000;
 
 const NAMED: usize = 4;
 
+const NOT_TRIED: &str = "what tries it has panicked; tell bakeoff's makers";
+
 pub struct Preflight<'a> {
     pub plan: &'a Plan<'a>,
     /// On the disk of the data.
@@ -80,7 +82,7 @@ impl Preflight<'_> {
             // Without a thread it takes longer.
             let answer = |(setup, asked): (_, std::io::Result<thread::ScopedJoinHandle<'_, _>>)| {
                 let answer = match asked {
-                    Ok(asked) => asked.join().unwrap_or_default(),
+                    Ok(asked) => asked.join().unwrap_or_else(|_| vec![NOT_TRIED.into()]),
                     Err(_) => ready(setup),
                 };
                 (&*setup.recipe.into, answer)

@@ -47,6 +47,7 @@ pub struct ProcedureContext<'a> {
     pub hired: Option<HostNeighbours>,
     /// Whether a database that somebody else runs may hold tables that bakeoff made.
     pub reuse: bool,
+    /// The databases that somebody else runs in which this run has made tables.
     pub filled: std::collections::BTreeSet<String>,
     /// Keeps other bakeoffs off these databases until the run ends.
     pub claims: std::collections::BTreeMap<String, DatabaseClaim>,
@@ -139,6 +140,9 @@ impl ProcedureContext<'_> {
             match process.receive(PATIENCE) {
                 ReceiveOutcome::Message(Message::Loaded { rows, bytes }) => {
                     (heard, loaded) = (Instant::now(), bytes);
+                    if setup.is_elsewhere() {
+                        self.filled.insert(setup.recipe.into.clone());
+                    }
                     self.watch.on_event(RunEvent::Loading { data: &setup.recipe, rows });
                 }
                 ReceiveOutcome::Message(Message::Done(_)) => return Ok(loaded),

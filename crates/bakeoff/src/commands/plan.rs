@@ -82,7 +82,17 @@ pub fn collect_remarks(plan: &Plan<'_>) -> Vec<String> {
     };
     let run = plan.resolved_cells().map(|trial| (trial.engine, &trial.cell));
     let cut = plan.cuts.iter().map(|cut| (cut.engine, &cut.cell));
-    run.chain(cut).filter_map(remark).collect::<BTreeSet<_>>().into_iter().collect()
+    let unchecked = plan.resolved().filter_map(|trial| {
+        let why = trial.engine?.find_unchecked()?;
+        let name = trial.cell.base(Factor::ENGINE);
+        Some(format!("{name}: its tables and indexes are not checked after trials: {why}"))
+    });
+    run.chain(cut)
+        .filter_map(remark)
+        .chain(unchecked)
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect()
 }
 
 /// The levels that all trials have; with power cuts alone, those of the cuts.

@@ -37,6 +37,7 @@ use crate::progress::ProgressDisplay;
 use crate::stop;
 
 pub fn run(lab: &Lab, arguments: &cli::RunArguments) -> Result<Exit, CommandFailure> {
+    path::check_places(arguments)?;
     match articles::asked_for(lab, arguments) {
         Some(presets) => articles::run(lab, arguments, &presets),
         None => run_one(lab, arguments),

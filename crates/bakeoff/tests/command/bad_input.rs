@@ -1,11 +1,38 @@
 //! Nonsense, and disks that are too small: the right exit code, nothing lost and nothing left behind.
 //! The messages are tested where they are made.
 
+use std::ffi::OsStr;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use bakeoff_testkit::{Tmpfs, comes_while, in_time, wait_until};
 
 use super::{Done, Place};
+
+#[test]
+fn a_path_that_is_not_utf_8_is_refused_before_anything_is_made() {
+    let place = Place::new();
+    place.write("mine.toml", "workload = \"point\"\nengine = \"sqlite\"\n");
+    let experiment = place.path("mine.toml");
+    let bad = place.0.path().join(OsStr::from_bytes(b"bad\xff\xfename"));
+    std::fs::create_dir(&bad).unwrap();
+    let run = |arguments: &[&OsStr], at: &Path| {
+        let mut command = place.command(&["run"]);
+        command.args(arguments).current_dir(at);
+        Done(command.output().unwrap()).code(2).says(&["is not UTF-8", "name"]);
+    };
+    let (out, file) = (bad.join("r"), experiment.as_os_str());
+    let dry = OsStr::new("--dry-run");
+    for flag in ["--out", "--path"].map(OsStr::new) {
+        run(&[file, flag, out.parent().unwrap().as_os_str()], place.0.path());
+        run(&[file, flag, out.as_os_str(), dry], place.0.path());
+    }
+    run(&["--resume".as_ref(), out.as_os_str()], place.0.path());
+    run(&[file], &bad);
+    run(&[file, "--out".as_ref(), "r".as_ref(), dry], &bad);
+    assert_eq!(std::fs::read_dir(&bad).unwrap().count(), 0);
+}
 
 #[test]
 fn mistakes_are_told_with_the_flag_or_the_file() {

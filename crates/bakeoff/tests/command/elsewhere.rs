@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command};
 
-use bakeoff_engines::mysql;
 use bakeoff_engines::servers::{Launch, PrivateServer};
+use bakeoff_engines::{mysql, postgres};
 use bakeoff_results::measure::{SPACE, Scope};
 use bakeoff_testkit::{ClosedPort, folder_for_all};
 
@@ -179,6 +179,47 @@ fn a_database_elsewhere_is_filled_for_each_trial_and_its_password_kept_nowhere()
     theirs.must("INSERT INTO bench.office VALUES ('1')");
     run("office", &["--reuse"]).code(2).says(&["not made by bakeoff", "office"]);
     assert_eq!(theirs.must("SELECT count(*) FROM bench.office").trim(), "1");
+}
+
+/// Has each new table refuse all rows, but not what is only tried.
+const REFUSES_ROWS: &str = "\
+    CREATE FUNCTION refuse_rows() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ \
+    DECLARE made record; BEGIN \
+        FOR made IN SELECT * FROM pg_event_trigger_ddl_commands() WHERE object_type = 'table' LOOP \
+            IF made.object_identity NOT LIKE '%tries%' THEN \
+                EXECUTE 'ALTER TABLE ' || made.object_identity || ' ADD CONSTRAINT none CHECK (false)'; \
+            END IF; \
+        END LOOP; END $$; \
+    CREATE EVENT TRIGGER refuses ON ddl_command_end WHEN TAG IN ('CREATE TABLE') \
+        EXECUTE FUNCTION refuse_rows()";
+
+#[test]
+#[ignore = "slow: make test-slow"]
+fn what_a_failed_load_has_left_is_the_runs_own() {
+    if !installed(&["postgres"]) {
+        return;
+    }
+    let (place, folder) = (Place::new(), folder_for_all());
+    let launch = Launch { directory: folder.path().join("server"), ..Launch::default() };
+    PrivateServer::initialise(&postgres::SERVER, &launch).unwrap();
+    let server = PrivateServer::start(&postgres::SERVER, &launch).unwrap();
+    let socket = server.socket().parent().unwrap();
+    let mut client = Command::new("psql");
+    client.args(["--no-psqlrc", "--quiet", "--username=bakeoff", "--dbname=postgres", "--host"]);
+    assert!(client.arg(socket).args(["--command", REFUSES_ROWS]).status().unwrap().success());
+    place.write("mine.toml", "workload = \"point\"\nrepetitions = 3\nseconds = 0.5\n");
+    let url =
+        format!("postgres://bakeoff@{}/postgres", socket.display().to_string().replace('/', "%2F"));
+    let done =
+        place.run(&["run", "mine.toml", "--out", "r", "--engine", &format!("{url},{url}@again")]);
+    done.code(5);
+    let document = place.json("r");
+    let reasons: Vec<&str> =
+        trials(&document).iter().filter_map(|(_, trial)| trial["reason"].as_str()).collect();
+    assert!(reasons.len() >= 2, "{document}");
+    for why in reasons {
+        assert!(why.contains("violates check constraint \"none\""), "{why}");
+    }
 }
 
 #[test]

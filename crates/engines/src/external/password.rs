@@ -65,9 +65,11 @@ impl Secret {
     }
 }
 
-/// Replaces a secret by stars, but not where it is a word of the message.
+/// Replaces a secret by stars, but not where it is a word of the message, or a part of one: stars
+/// there would tell it.
 fn hide_secret(text: &str, secret: &str) -> String {
     let is_common = OF_MESSAGES.contains(&secret);
+    let is_word = secret.chars().all(|letter| letter.is_ascii_lowercase());
     let (mut shown, mut done) = (String::new(), 0);
     for (at, _) in text.match_indices(secret) {
         let (before, after) = (&text[..at], &text[at + secret.len()..]);
@@ -76,7 +78,8 @@ fn hide_secret(text: &str, secret: &str) -> String {
             && (after.is_empty()
                 || after.starts_with([' ', ',', '.', ';', ')', '?'])
                 || after.starts_with(": "));
-        if !(is_common && stands_alone) {
+        let is_part = is_word && (ends_in_word(before) || after.starts_with(is_small_letter));
+        if !(is_common && stands_alone || is_part) {
             shown += &text[done..at];
             shown += "***";
             done = at + secret.len();
@@ -85,14 +88,30 @@ fn hide_secret(text: &str, secret: &str) -> String {
     shown + &text[done..]
 }
 
+fn is_small_letter(letter: char) -> bool {
+    letter.is_ascii_lowercase()
+}
+
+/// Whether the text ends in a letter of a word, not in `%3a`, a character of a URL.
+fn ends_in_word(text: &str) -> bool {
+    let code = text.len().checked_sub(3).and_then(|at| text.get(at..));
+    text.ends_with(is_small_letter) && !code.is_some_and(|code| code.starts_with('%'))
+}
+
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(***)")
     }
 }
 
-pub(crate) fn of_environment(variable: &str) -> Option<Secret> {
-    std::env::var(variable).ok().filter(|password| !password.is_empty()).map(Secret::new)
+pub(crate) fn of_environment(variable: &str) -> Result<Option<Secret>, String> {
+    let Some(password) = std::env::var_os(variable).filter(|password| !password.is_empty()) else {
+        return Ok(None);
+    };
+    let password = password.into_string().map_err(|_| {
+        format!("the password in {variable} is not UTF-8\ngive this user another one")
+    });
+    password.map(|password| Some(Secret::new(password)))
 }
 
 pub(crate) fn of_file(path: &Path) -> Result<Secret, String> {
@@ -194,6 +213,10 @@ mod tests {
         let hidden = "mysql://me:***@host/db, '***' and \"***\" are no password";
         assert_eq!(secret.hidden_in(echo), hidden);
         assert_eq!(Secret::new("here").hidden_in(said), said.replace("here", "***"));
+        // A part of a longer word is no echo; behind an escape of a URL it is one.
+        assert_eq!(Secret::new("word").hidden_in(said), said);
+        let secret = Secret::new("word");
+        assert_eq!(secret.hidden_in("u%3aword@h, 'word', wordy"), "u%3a***@h, '***', wordy");
     }
 
     #[test]

@@ -1,7 +1,11 @@
+use std::io::ErrorKind;
+
 use mysql::{DriverError, Error as Failure};
 
+use super::login;
 use crate::Error;
 use crate::external::tls;
+use crate::survey::explain_silence;
 
 /// Codes of errors (mariadb.com/kb/en/mariadb-error-codes).
 const DUPLICATE: u16 = 1062;
@@ -16,6 +20,8 @@ const SHUTDOWN: u16 = 1053;
 const CONNECTION_KILLED: u16 = 1927;
 const SESSION_WAS_KILLED: u16 = 3169;
 const IDLE_TOO_LONG: u16 = 4031;
+/// What the server says of a login without one.
+const NO_PASSWORD: &str = "(using password: NO)";
 const NO_RIGHT_TO_DATABASE: u16 = 1044;
 const ACCESS_DENIED: u16 = 1045;
 const SYNTAX: u16 = 1064;
@@ -113,9 +119,13 @@ pub(super) fn no_connection(failure: &Failure) -> String {
              ssl-mode=REQUIRED in the URL to take any certificate"
         );
     }
+    if let Some(unknown) = login::explain_unknown_way(failure) {
+        return unknown;
+    }
     let Failure::MySqlError(answer) = failure else {
         let why = match failure {
             Failure::DriverError(DriverError::CouldNotConnect(Some((_, why, _)))) => why.clone(),
+            Failure::IoError(error) if error.kind() == ErrorKind::WouldBlock => explain_silence(),
             other => explain_failure(other),
         };
         return format!(
@@ -124,6 +134,10 @@ pub(super) fn no_connection(failure: &Failure) -> String {
         );
     };
     let advice = match answer.code {
+        ACCESS_DENIED if answer.message.contains(NO_PASSWORD) => {
+            ": no password was given; write it into the URL (user:password@host), into MYSQL_PWD, \
+             or into the file that password-file names"
+        }
         ACCESS_DENIED => {
             ": are the URL's user and password right, and may this user come from here?"
         }

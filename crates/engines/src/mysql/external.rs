@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mysql::prelude::Queryable;
-use mysql::{Conn, OptsBuilder, SslOpts};
+use mysql::{OptsBuilder, SslOpts};
 
-use super::{MariaDbDatabase, StorageEngine, error, survey};
+use super::{MariaDbDatabase, StorageEngine, error, login, survey};
 use crate::external::address::{ServerHost, ServerUrl, UrlSyntax};
 use crate::external::password::{Secret, of_environment, of_file};
 use crate::external::tls::{TransportSecurity, read_certificates, system_roots};
@@ -63,7 +63,7 @@ impl ExternalMariaDb {
                 ));
             }
             (Some(given), None) => Some(given.clone()),
-            (None, file) => match of_environment("MYSQL_PWD") {
+            (None, file) => match of_environment("MYSQL_PWD")? {
                 Some(password) => Some(password),
                 None => file.map(|file| of_file(Path::new(file))).transpose()?,
             },
@@ -89,7 +89,7 @@ impl ExternalMariaDb {
     }
 
     fn ask_server(&self) -> &ServerSurvey {
-        self.database.survey(|| survey::survey_server(self.opts.clone().into(), self.storage))
+        self.database.survey(|| survey::survey_server(&self.opts, self.storage))
     }
 }
 
@@ -198,7 +198,7 @@ impl Engine for ExternalMariaDb {
     }
 
     fn claim(&self) -> Result<DatabaseClaim> {
-        let mut server = Conn::new(self.opts.clone())
+        let mut server = login::connect(self.opts.clone())
             .map_err(|error| Error::from_engine(error::no_connection(&error)))?;
         // The longest timeout: a run may take days between two trials of it.
         server.query_drop("SET SESSION wait_timeout = 31536000").map_err(error::to_error)?;
@@ -222,8 +222,8 @@ impl Engine for ExternalMariaDb {
             schema,
             statements,
         )?;
-        open.prepare_database(terms.durability, LeftoverPolicy::from_terms(terms))?;
         survey::bulk_loads(&mut open.connect()?)?;
+        open.prepare_database(terms.durability, LeftoverPolicy::from_terms(terms))?;
         Ok(Box::new(open))
     }
 }

@@ -65,10 +65,6 @@ impl ServerProduct for MariaDbServer {
         "socket"
     }
 
-    fn path_separator(&self) -> Option<char> {
-        Some(':')
-    }
-
     fn stale_files(&self, places: &ServerPlaces) -> Vec<PathBuf> {
         vec![places.socket.clone()]
     }
@@ -167,7 +163,7 @@ pub(super) fn check_plugin(folder: &Path, name: &str) -> Result<(), String> {
     ))
 }
 
-fn plugin_package(name: &str) -> String {
+pub(super) fn plugin_package(name: &str) -> String {
     format!("mariadb-plugin-{}", name.trim_start_matches("ha_"))
 }
 

@@ -242,8 +242,9 @@ fn prepare_statement(
     written.check_count(statement.num_params().into())?;
     for column in statement.columns().iter() {
         if !is_readable(column.column_type()) {
-            let (name, kind) = (column.name_str(), column.column_type());
-            return Err(Error::Usage(format!("its column {name} is a {kind:?}: cast it to CHAR")));
+            let (name, kind) = (column.name_str(), format!("{:?}", column.column_type()));
+            let kind = kind.trim_start_matches("MYSQL_TYPE_");
+            return Err(Error::Usage(format!("its column {name} is a {kind}: cast it to CHAR")));
         }
     }
     Ok(statement)

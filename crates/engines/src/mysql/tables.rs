@@ -51,7 +51,21 @@ pub(super) fn create_schema(
         changes.push(format!("COMMENT = '{}'", finished_mark(new, table, engine)));
         [create_with(table, new), alter_table(table, &changes)]
     });
-    run(server, create)
+    run(server, create).inspect_err(|_| {
+        if leftovers == LeftoverPolicy::Refuse {
+            drop_made(server);
+        }
+    })
+}
+
+/// Drops what was made in an empty database before the rest failed, so that nothing of it is taken
+/// for another run's.
+pub(super) fn drop_made(server: &mut Conn) {
+    // The failure that led here is told; this one is not.
+    let _ = list_tables(server).and_then(|mut found| {
+        found.retain(|it| it.mark().is_some());
+        drop_ours(server, &found)
+    });
 }
 
 /// Drops tables of ours whose comments are as they were found. Without a transaction: each table is

@@ -15,6 +15,7 @@ use crate::{Access, Rows, Value};
 
 mod attacks;
 mod leftovers;
+mod looks;
 
 /// Whether there is a server to test with.
 fn installed(engine: &MariaDb) -> bool {

@@ -61,7 +61,22 @@ pub(super) fn is_ended(failure: &postgres::Error) -> bool {
     }
 }
 
+/// The library's words where the server asks for a password and there is none.
+pub(super) const NO_PASSWORD: &str = "password missing";
+/// How the library's words for ways to log in begin that it does not know.
+const UNKNOWN_WAY: &str = "unsupported ";
+
 pub(super) fn no_connection(failure: &postgres::Error, what: &str) -> String {
+    let behind = std::error::Error::source(failure).map(ToString::to_string).unwrap_or_default();
+    if behind.starts_with(UNKNOWN_WAY) {
+        return format!(
+            "the server asks this user for a way to log in that bakeoff does not know ({behind}), as GSSAPI and \
+             SSPI are: give it scram-sha-256 in the line of pg_hba.conf for its database and host"
+        );
+    }
+    if behind == NO_PASSWORD {
+        return "the server asks for a password, and there is none (password missing)".into();
+    }
     let advice = match failure.code() {
         None => None,
         Some(&SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION) => {
@@ -70,6 +85,10 @@ pub(super) fn no_connection(failure: &postgres::Error, what: &str) -> String {
         Some(&SqlState::INVALID_CATALOG_NAME) => {
             Some(": create the database first, or name another one in the URL")
         }
+        Some(&SqlState::PROTOCOL_VIOLATION) => Some(
+            ": a pooler seems to stand before the server; name the server's own host and port, or \
+             its socket",
+        ),
         Some(_) => Some(""),
     };
     if let Some(advice) = advice {

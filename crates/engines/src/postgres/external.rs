@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
 
+use super::error::NO_PASSWORD;
 use super::{PROMISES, PostgresDatabase, settings, survey};
 use crate::external::address::{ServerHost, ServerUrl, UrlSyntax};
 use crate::external::password::{Secret, find_passfile, of_environment, of_passfile};
@@ -41,6 +42,8 @@ pub struct ExternalPostgres {
     pub(crate) database: UrlDatabase,
     pub(super) config: Config,
     pub(super) tls: Tls,
+    /// What is said if the server asks for a password, and none was found.
+    no_password: String,
 }
 
 impl ExternalPostgres {
@@ -68,11 +71,33 @@ impl ExternalPostgres {
         config.ssl_mode(with_tls).application_name("bakeoff").connect_timeout(CONNECT);
         let name = address.to_name(&FORM);
         let database = UrlDatabase::new(name, password, address.password.is_some());
-        Ok(Self { database, config, tls })
+        Ok(Self { database, config, tls, no_password: explain_no_password(&address) })
     }
 
     fn ask_server(&self) -> &ServerSurvey {
-        self.database.survey(|| survey::survey_server(&self.config, &self.tls))
+        let terms = OpenTerms::new(Durability::Strict);
+        self.database.survey(|| {
+            let mut survey = survey::survey_server(&self.to_trial_config(&terms), &self.tls);
+            for problem in &mut survey.problems {
+                if problem.contains(NO_PASSWORD) {
+                    problem.clone_from(&self.no_password);
+                }
+            }
+            survey
+        })
+    }
+
+    /// With what every session of a trial asks for at its login.
+    fn to_trial_config(&self, terms: &OpenTerms) -> Config {
+        let mut config = self.config.clone();
+        let given = config.get_options().map(String::from);
+        let ours = self.settings(terms);
+        // Tables of the same name in other schemas are not meant, whatever the user's path is.
+        let path = Setting::new("search_path", "public", "");
+        let options = given.into_iter().chain(ours.iter().chain([&path]).map(format_option));
+        let options: Vec<_> = options.collect();
+        config.options(options.join(" "));
+        config
     }
 }
 
@@ -82,18 +107,38 @@ fn find_password(address: &ServerUrl) -> std::result::Result<Option<Secret>, Str
     if given.is_some() && address.parameter(PASSFILE).is_some() {
         return Err(format!("the URL has a password and a {PASSFILE}\nleave one of them out"));
     }
-    if let Some(password) = given.or_else(|| of_environment("PGPASSWORD")) {
-        return Ok(Some(password));
+    let password = given.map_or_else(|| of_environment("PGPASSWORD"), |given| Ok(Some(given)))?;
+    if password.is_some() {
+        return Ok(password);
     }
     let Some(path) = address.parameter(PASSFILE).map(PathBuf::from).or_else(find_passfile) else {
         return Ok(None);
     };
+    let [host, port] = name_listener(address);
+    of_passfile(&path, [&host, &port, &address.database, &address.user])
+}
+
+/// The host and port as a password file has them.
+fn name_listener(address: &ServerUrl) -> [String; 2] {
     let host = match &address.host {
         ServerHost::Name(name) => name.clone(),
         ServerHost::Folder(folder) => folder.to_string_lossy().into_owned(),
     };
-    let port = address.port.unwrap_or(PORT).to_string();
-    of_passfile(&path, [&host, &port, &address.database, &address.user])
+    [host, address.port.unwrap_or(PORT).to_string()]
+}
+
+fn explain_no_password(address: &ServerUrl) -> String {
+    let [host, port] = name_listener(address);
+    let (database, user) = (&address.database, &address.user);
+    let line = format!("{host}:{port}:{database}:{user}:password");
+    let file = match address.parameter(PASSFILE).map(PathBuf::from).or_else(find_passfile) {
+        Some(path) => format!("no line of {} fits", path.display()),
+        None => "there is no password file (passfile, PGPASSFILE, ~/.pgpass)".into(),
+    };
+    format!(
+        "the server asks for a password, and none is in the URL, none in PGPASSWORD, and {file}: \
+         write it there, in a file as the line {line}"
+    )
 }
 
 fn choose_transport(address: &ServerUrl) -> std::result::Result<TransportSecurity, String> {
@@ -180,6 +225,10 @@ impl Engine for ExternalPostgres {
         self.ask_server().check_ready(reuse)
     }
 
+    fn find_unchecked(&self) -> Option<String> {
+        self.ask_server().unchecked.clone()
+    }
+
     fn transport(&self) -> Option<TransportSecurity> {
         Some(self.tls.transport())
     }
@@ -212,14 +261,7 @@ impl Engine for ExternalPostgres {
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
         schema.validate()?;
-        let mut config = self.config.clone();
-        let given = config.get_options().map(String::from);
-        let ours = self.settings(terms);
-        // Tables of the same name in other schemas are not meant, whatever the user's path is.
-        let path = Setting::new("search_path", "public", "");
-        let options = given.into_iter().chain(ours.iter().chain([&path]).map(format_option));
-        let options: Vec<_> = options.collect();
-        config.options(options.join(" "));
+        let config = self.to_trial_config(terms);
         let mut open =
             PostgresDatabase::new((config, self.tls.clone()), None, terms, schema, statements)?;
         open.prepare_database(LeftoverPolicy::from_terms(terms))?;

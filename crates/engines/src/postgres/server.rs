@@ -68,10 +68,6 @@ impl ServerProduct for PostgresServer {
         ".s.PGSQL.5432"
     }
 
-    fn path_separator(&self) -> Option<char> {
-        None
-    }
-
     fn stale_files(&self, places: &ServerPlaces) -> Vec<PathBuf> {
         // They name a process by a number that may be another one's by now.
         let lock = places.runtime.join(format!("{}.lock", self.socket_name()));

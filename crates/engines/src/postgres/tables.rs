@@ -38,6 +38,18 @@ pub(super) fn create_schema(
     change.commit().map_err(to_error)
 }
 
+/// Drops what was made in an empty database before the rest failed, so that nothing of it is taken
+/// for another run's.
+pub(super) fn drop_made(client: &mut Client) {
+    // The failure that led here is told; this one is not.
+    let _ = list_relations(client).and_then(|mut found| {
+        found.retain(|it| it.mark().is_some());
+        let mut change = client.transaction().map_err(to_error)?;
+        drop_ours(&mut change, &found)?;
+        change.commit().map_err(to_error)
+    });
+}
+
 fn find_others(found: &[Relation]) -> impl Iterator<Item = &str> {
     found.iter().filter(|it| it.mark().is_none()).map(|it| &*it.name)
 }

@@ -13,6 +13,7 @@ use crate::{Access, Rows};
 
 mod attacks;
 mod leftovers;
+mod looks;
 
 /// Whether there is a server to test with.
 fn installed() -> bool {

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use postgres::Client;
-use postgres::error::SqlState;
 
 use super::{SQL, to_error};
 use crate::{Result, Schema};
@@ -94,38 +93,4 @@ pub(super) fn drain_server(client: &mut Client, schema: &Schema) -> Result<()> {
         client.batch_execute(&format!("VACUUM {}", SQL.quote(&table.name))).map_err(to_error)?;
     }
     client.batch_execute("CHECKPOINT").map_err(to_error)
-}
-
-/// `amcheck` looks at each table, and at each index with every row that should be in it.
-pub(super) fn check_integrity(client: &mut Client, schema: &Schema) -> Result<Vec<String>> {
-    client.batch_execute("CREATE EXTENSION IF NOT EXISTS amcheck").map_err(to_error)?;
-    let mut found = Vec::new();
-    for table in &schema.tables {
-        let name = SQL.quote(&table.name);
-        let heap = "SELECT $2 || ', block ' || blkno || ', row ' || COALESCE(offnum, 0) || ': ' || msg \
-                    FROM verify_heapam($1::text::regclass)";
-        match client.query(heap, &[&name, &table.name]) {
-            Ok(rows) => found.extend(rows.iter().map(|row| row.get::<_, String>(0))),
-            Err(failure) if failure.code() == Some(&SqlState::UNDEFINED_FUNCTION) => {}
-            Err(failure) => found.push(explain_damage(failure)?),
-        }
-        let indexes = "SELECT indexrelid::regclass::text FROM pg_index \
-                       WHERE indrelid = $1::text::regclass";
-        for index in client.query(indexes, &[&name]).map_err(to_error)? {
-            let check = "SELECT bt_index_check($1::text::regclass, true)";
-            if let Err(failure) = client.execute(check, &[&index.get::<_, String>(0)]) {
-                found.push(explain_damage(failure)?);
-            }
-        }
-    }
-    Ok(found)
-}
-
-fn explain_damage(failure: postgres::Error) -> Result<String> {
-    match failure.code() {
-        Some(&SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED) => {
-            Ok(super::explain_failure(&failure))
-        }
-        _ => Err(to_error(failure)),
-    }
 }

@@ -40,12 +40,6 @@ pub enum Error {
         .executable.display()
     )]
     Foreign { kind: &'static dyn ServerProduct, executable: PathBuf, package: &'static str },
-    #[error(
-        "{kind} reads {} as several folders, since it holds '{separator}': choose a folder \
-         without that character by --out",
-        .path.display()
-    )]
-    Separator { kind: &'static dyn ServerProduct, path: PathBuf, separator: char },
     /// The server's user can't get into its folder, and bakeoff may not give it mounts of its own.
     #[error(
         "{kind} runs as the user {user}, since bakeoff runs as root; {user} can't get into {}, and \

@@ -31,9 +31,6 @@ pub trait ServerProduct: Sync + fmt::Debug {
 
     fn socket_name(&self) -> &'static str;
 
-    /// The separator if the server takes a list of temporary folders: no path may have it.
-    fn path_separator(&self) -> Option<char>;
-
     /// Files of a killed server that could keep the next one from starting.
     fn stale_files(&self, places: &ServerPlaces) -> Vec<PathBuf>;
 

@@ -58,10 +58,6 @@ impl ServerProduct for MadeUp {
         "socket"
     }
 
-    fn path_separator(&self) -> Option<char> {
-        None
-    }
-
     fn stale_files(&self, places: &ServerPlaces) -> Vec<PathBuf> {
         vec![places.socket.clone()]
     }

@@ -131,31 +131,22 @@ pub enum MountMode {
 }
 
 impl MountMode {
-    pub fn choose_view(kind: &'static dyn ServerProduct, places: &ServerPlaces) -> Result<Self> {
-        if Mounts::can_be_had() {
-            return Ok(Self::Mounted);
-        }
-        let temporary = &places.temporary;
-        match kind.path_separator() {
-            Some(separator) if temporary.to_string_lossy().contains(separator) => {
-                Err(Error::Separator { kind, path: temporary.clone(), separator })
-            }
-            _ => Ok(Self::Plain),
-        }
+    pub fn choose_view() -> Self {
+        if Mounts::can_be_had() { Self::Mounted } else { Self::Plain }
     }
 
-    /// The places as the server sees them, and a descriptor that it has to inherit for that.
+    /// The places as the server sees them, and the descriptors that it has to inherit for that.
     pub fn seen_places(
         &self,
         kind: &'static dyn ServerProduct,
         places: &ServerPlaces,
         folders: &Folders,
         account: &ServerAccount,
-    ) -> Result<(ServerPlaces, Option<OwnedFd>)> {
+    ) -> Result<(ServerPlaces, Vec<OwnedFd>)> {
         if matches!(self, Self::Mounted) {
             let seen =
                 ServerPlaces::from_folders(kind, Mounts::PLACE.into(), Mounts::RUNTIME.into());
-            return Ok((seen, None));
+            return Ok((seen, Vec::new()));
         }
         for folder in [&folders.temporary, &folders.runtime] {
             if let Some(folder) = account.find_barrier(folder.path()) {
@@ -163,19 +154,45 @@ impl MountMode {
                 return Err(Error::Unreachable { kind, user, folder });
             }
         }
-        let runtime = folders.runtime.as_fd().try_clone_to_owned();
-        let runtime = runtime.map_err(Error::at_path("open", folders.runtime.path()))?;
-        let seen = short_path(places, &runtime, "self");
-        let inherited = (seen != places.runtime).then_some(runtime);
-        Ok((ServerPlaces::from_folders(kind, places.directory.clone(), seen), inherited))
+        let mut inherited = Vec::new();
+        let mut inherit = |folder: &Dir| {
+            let held = folder.as_fd().try_clone_to_owned();
+            let held = held.map_err(Error::at_path("open", folder.path()))?;
+            let path = path_by_descriptor("self", &held);
+            inherited.push(held);
+            Ok(path)
+        };
+        let directory = match is_plain(&places.directory) {
+            true => places.directory.clone(),
+            false => inherit(&folders.directory)?,
+        };
+        let runtime = match fits_socket(places) {
+            true => places.runtime.clone(),
+            false => inherit(&folders.runtime)?,
+        };
+        Ok((ServerPlaces::from_folders(kind, directory, runtime), inherited))
     }
 }
 
-/// A path short enough for a socket's; if the folder's own is not, one by its descriptor in a
-/// process.
+/// The folder's own path if it is fit for a socket's; if not, one by its descriptor in a process.
 pub fn short_path(places: &ServerPlaces, runtime: impl AsFd, process: &str) -> PathBuf {
-    if places.socket.as_os_str().len() <= SOCKET_PATH {
-        return places.runtime.clone();
+    match fits_socket(places) {
+        true => places.runtime.clone(),
+        false => path_by_descriptor(process, runtime),
     }
-    format!("/proc/{process}/fd/{}", runtime.as_fd().as_raw_fd()).into()
+}
+
+fn path_by_descriptor(process: &str, folder: impl AsFd) -> PathBuf {
+    format!("/proc/{process}/fd/{}", folder.as_fd().as_raw_fd()).into()
+}
+
+fn fits_socket(places: &ServerPlaces) -> bool {
+    places.socket.as_os_str().len() <= SOCKET_PATH && is_plain(&places.runtime)
+}
+
+/// Whether no server, no client and no file of theirs reads a character of the path as syntax: of a
+/// list (`:` `,` `;`), an address (`#` `?` `%` `@` `{`), a quoted text, or the end of a line.
+fn is_plain(path: &Path) -> bool {
+    let is_letter = |letter: char| letter.is_alphanumeric() || "/-_.+= ".contains(letter);
+    path.to_str().is_some_and(|path| path.chars().all(is_letter))
 }

@@ -180,10 +180,10 @@ impl ServerStage {
     fn set(kind: &'static dyn ServerProduct, launch: &Launch) -> Result<Self> {
         launch.check_settings(kind)?;
         let mut places = ServerPlaces::from_launch(kind, launch)?;
-        let view = MountMode::choose_view(kind, &places)?;
+        let view = MountMode::choose_view();
         let account = ServerAccount::choose_user(kind.user())?;
         let folders = Folders::make_all(&places, &account)?;
-        let (seen, inherited) = view.seen_places(kind, &places, &folders, &account)?;
+        let (seen, mut held) = view.seen_places(kind, &places, &folders, &account)?;
         let mounts = match view {
             MountMode::Mounted => Some(Mounts::from_folders(&folders.directory, &folders.runtime)),
             MountMode::Plain => None,
@@ -201,7 +201,7 @@ impl ServerStage {
         let socket = kind.socket_name();
         places.socket =
             short_path(&places, &folders.runtime, &std::process::id().to_string()).join(socket);
-        let held = inherited.into_iter().chain([lock]).collect();
+        held.push(lock);
         Ok(Self { places, seen, folders, account, mounts, held })
     }
 

@@ -70,10 +70,6 @@ impl ServerProduct for TarantoolServer {
         "tarantool.sock"
     }
 
-    fn path_separator(&self) -> Option<char> {
-        None
-    }
-
     fn stale_files(&self, places: &ServerPlaces) -> Vec<PathBuf> {
         vec![places.socket.clone()]
     }

@@ -5,6 +5,7 @@
 mod broken;
 mod debt;
 mod instead;
+mod places;
 mod texts;
 
 use bakeoff_engines::{ENGINES, Engine, EngineDescription};

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use bakeoff_engines::servers::{Error, PrivateServer};
-use bakeoff_testkit::{AS_NOBODY, is_root, needs_root, open_to_all, run_test_again};
+use bakeoff_testkit::{is_root, needs_root, open_to_all, run_test_again};
 
 use crate::{Home, Program, installed};
 
@@ -52,33 +52,6 @@ fn a_setting_that_is_ours_is_refused() {
         assert!(matches!(error, Error::Setting { .. }), "{error:?}");
         assert!(error.to_string().contains(name), "{error}");
     }
-}
-
-#[test]
-fn a_path_that_the_server_takes_for_several_will_do_where_it_does_not_see_it() {
-    if is_root() {
-        for program in installed() {
-            let mut home = Home::new(program);
-            home.launch.directory.push(format!("{program}:"));
-            home.initialise();
-            home.start().stop().expect("it stops");
-        }
-        return;
-    }
-    let mut home = Home::new(Program::MariaDb);
-    home.launch.directory.push("mariadb:innodb");
-    let error =
-        PrivateServer::initialise(&Program::MariaDb, &home.launch).expect_err("it has a colon");
-    assert!(matches!(error, Error::Separator { separator: ':', .. }), "{error:?}");
-    assert!(error.to_string().contains("--out"), "{error}");
-    assert!(!home.launch.directory.exists());
-}
-
-#[test]
-fn a_path_that_the_server_takes_for_several_is_refused_for_an_ordinary_user() {
-    let name =
-        "refusals::a_path_that_the_server_takes_for_several_will_do_where_it_does_not_see_it";
-    run_test_again(&AS_NOBODY, name);
 }
 
 /// In a container that denies root its mounts.

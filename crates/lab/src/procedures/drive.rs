@@ -98,8 +98,6 @@ impl Turns<'_> {
             .claim(setup)
             .and_then(|()| stage.load_data(setup, place.clone()))
             .map_err(not_loaded)?;
-        // From here on the tables belong to this run.
-        stage.filled.insert(setup.recipe.into.clone());
         let place = TargetPlace { reuse: true, ..place };
         let mut disk = TrialDisk::host(trial.seed);
         turns::run(self, stage, &place, (&mut disk, &LimitedGroups::default()), ended)

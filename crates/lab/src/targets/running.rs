@@ -73,6 +73,11 @@ pub trait RunningTarget: Sync {
         Ok(None)
     }
 
+    /// Which part of the check is left out here, and what would allow it; `None`: none.
+    fn find_unchecked(&self) -> Result<Option<String>, TrialError> {
+        Ok(None)
+    }
+
     /// Impossible things that stopped clients saw, in sentences: they fail the trial. Called after
     /// every trial; the next trial may follow.
     fn describe_missed(&self) -> Vec<String> {

@@ -340,6 +340,8 @@ impl PreparedTarget for Ready {
         // Data need not be durable before the drain.
         let level = self.engine.loads_at().unwrap_or_else(|| self.weakest_level());
         let database = self.open_database(place, level)?;
+        // From here on its tables are this run's, even if the load fails.
+        loaded(0, 0);
         fill::fill_database(&*self.prepared, &*database, loaded)
     }
 

@@ -221,6 +221,40 @@ pub fn existing_ancestor(dir: &Path) -> &Path {
     dir.ancestors().find(there).unwrap_or(Path::new("."))
 }
 
+/// Refuses places whose paths are not UTF-8: the messages to a trial's process and the records hold
+/// them as text.
+pub fn check_places(arguments: &cli::RunArguments) -> Result<(), CommandFailure> {
+    let places = [
+        ("--out", arguments.out.as_deref()),
+        ("--resume", arguments.resume.as_deref()),
+        ("--path", arguments.path.as_deref()),
+    ];
+    for (flag, place) in places {
+        if let Some(bad) = place.and_then(find_odd_path) {
+            let shown = bad.display();
+            return Err(usage_failure(format!(
+                "{flag}: the path {shown} is not UTF-8; give it another name, or take another path"
+            )));
+        }
+    }
+    let is_named = arguments.out.is_some() || arguments.resume.is_some();
+    match find_odd_path(Path::new(".")).filter(|_| !is_named) {
+        Some(bad) => Err(usage_failure(format!(
+            "the path of this folder, {}, is not UTF-8, and the run's folder would be in it; name \
+             another one by --out",
+            bad.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The whole path if it is not UTF-8, as it is written or where its links lead.
+fn find_odd_path(path: &Path) -> Option<PathBuf> {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let led_to = existing_ancestor(&whole).canonicalize().ok();
+    [Some(whole), led_to].into_iter().flatten().find(|path| path.to_str().is_none())
+}
+
 pub fn find_unfit_folder(
     arguments: &cli::RunArguments,
     folder: &Path,
@@ -286,6 +320,9 @@ pub fn resume_flags(path: Option<&Path>, destroys: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
     use super::*;
 
     #[test]
@@ -301,6 +338,21 @@ mod tests {
                 assert!(failure.message.contains(words), "{}", failure.message);
             }
         }
+    }
+
+    #[test]
+    fn a_path_that_is_not_utf_8_is_found_as_written_and_behind_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().canonicalize().unwrap();
+        let bad = place.join(OsStr::from_bytes(b"bad\xff\xfename"));
+        fs::create_dir(&bad).unwrap();
+        std::os::unix::fs::symlink(&bad, place.join("good")).unwrap();
+        std::os::unix::fs::symlink(&place, place.join(OsStr::from_bytes(b"\xe4"))).unwrap();
+        for path in [bad.clone(), bad.join("r"), place.join("good/r/s")] {
+            assert!(find_odd_path(&path).is_some(), "{}", path.display());
+        }
+        assert!(find_odd_path(&place.join(OsStr::from_bytes(b"\xe4/r"))).is_some());
+        assert_eq!(find_odd_path(&place.join("täglich #1,2/r")), None);
     }
 
     #[test]

@@ -379,7 +379,8 @@ fn engine_facts(plan: &Plan<'_>) -> Vec<EngineFact> {
 
 /// Without the folder, which is taken by now, and with the shard as numbers.
 fn command_line(shard: Option<Shard>) -> String {
-    let arguments = with_shard(without_folder(std::env::args().skip(1)), shard);
+    let arguments = std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned());
+    let arguments = with_shard(without_folder(arguments), shard);
     let arguments = arguments.iter().map(|it| quote(&without_passwords(it)));
     std::iter::once(program_name()).chain(arguments).collect::<Vec<_>>().join(" ")
 }

@@ -95,6 +95,10 @@ fn check_target(
     measured.measures.set(&measures::FAULTS, Scope::Trial, faults.len() as f64);
     let told = faults.iter().take(MOST_FAULTS);
     measured.warnings.extend(told.map(|fault| format!("{}{fault}", Answers::BROKEN)));
+    let unchecked = running.find_unchecked()?;
+    measured
+        .warnings
+        .extend(unchecked.map(|why| format!("its tables and indexes were not checked: {why}")));
     Ok(())
 }
 

@@ -152,6 +152,10 @@ impl RunningTarget for OpenDatabase<'_> {
         Ok(Some(faults))
     }
 
+    fn find_unchecked(&self) -> Result<Option<String>, TrialError> {
+        Ok(self.database.find_unchecked()?)
+    }
+
     fn describe_missed(&self) -> Vec<String> {
         self.ready.prepared.site().map_or_else(Vec::new, |site| site.list_missed())
     }

@@ -231,6 +231,13 @@ impl RunningTarget for ServedSite<'_> {
         }
     }
 
+    fn find_unchecked(&self) -> Result<Option<String>, TrialError> {
+        match self.ask_server(&WebProcessRequest::FindUnchecked)? {
+            WebProcessReply::Unchecked(found) => Ok(found),
+            other => Err(unexpected_reply(&other)),
+        }
+    }
+
     fn describe_missed(&self) -> Vec<String> {
         self.site.list_missed()
     }

@@ -241,10 +241,10 @@ pub fn data_source(
             let name = &server.database;
             let dsn = match with {
                 PhpDatabase::MySql => {
-                    format!("mysql:unix_socket={};dbname={name}", quote_path(socket)?)
+                    format!("mysql:unix_socket={};dbname={name}", quote_path(socket, ";")?)
                 }
                 PhpDatabase::Postgres => {
-                    let folder = quote_path(socket.parent().ok_or_else(unknown)?)?;
+                    let folder = quote_path(socket.parent().ok_or_else(unknown)?, ";,")?;
                     // As libpq quotes a value with spaces.
                     let folder = folder.replace('\\', "\\\\").replace('\'', "\\'");
                     format!("pgsql:host='{folder}';port=5432;dbname={name}")
@@ -259,14 +259,15 @@ pub fn data_source(
     Ok(PhpDataSource { dsn, user, password, first })
 }
 
-/// The parts of a PDO data source end at semicolons, so a path can't have one.
-fn quote_path(path: &Path) -> Result<String, TrialError> {
+/// A path can't have `ends`: the parts of a PDO data source end at semicolons, libpq's hosts at
+/// commas, too.
+fn quote_path(path: &Path, ends: &str) -> Result<String, TrialError> {
     let text = path.display().to_string();
-    match text.contains(';') {
-        true => Err(TrialError::User(format!(
-            "PHP can't reach a socket whose path has a semicolon: {text}; run bakeoff elsewhere"
+    match text.chars().find(|letter| ends.contains(*letter)) {
+        Some(end) => Err(TrialError::User(format!(
+            "PHP can't reach a socket whose path has the character {end}: {text}; run bakeoff elsewhere"
         ))),
-        false => Ok(text),
+        None => Ok(text),
     }
 }
 
@@ -295,9 +296,11 @@ mod tests {
             dsn(PhpDatabase::MySql, "/my b/sock").unwrap(),
             "mysql:unix_socket=/my b/sock;dbname=d"
         );
-        for with in [PhpDatabase::Postgres, PhpDatabase::MySql] {
-            let told = dsn(with, "/a;b/sock").unwrap_err().to_string();
-            assert!(told.contains("a semicolon: /a;b"), "{told}");
+        for (with, end) in
+            [(PhpDatabase::Postgres, ';'), (PhpDatabase::Postgres, ','), (PhpDatabase::MySql, ';')]
+        {
+            let told = dsn(with, &format!("/a{end}b/sock")).unwrap_err().to_string();
+            assert!(told.contains(&format!("the character {end}: /a{end}b")), "{told}");
         }
     }
 }

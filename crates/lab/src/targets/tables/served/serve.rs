@@ -151,6 +151,7 @@ fn answer_questions(
             WebProcessRequest::Warm => open.warm().map(|()| WebProcessReply::Done)?,
             WebProcessRequest::Drain => open.drain().map(|()| WebProcessReply::Done)?,
             WebProcessRequest::Check => WebProcessReply::Checked(open.check()?),
+            WebProcessRequest::FindUnchecked => WebProcessReply::Unchecked(open.find_unchecked()?),
             WebProcessRequest::Counters => {
                 let mut measures = Measures::default();
                 let counters = open.database().counters().into_iter();
