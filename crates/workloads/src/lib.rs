@@ -18,6 +18,7 @@ mod ageing;
 mod articles;
 mod declare;
 mod digits;
+mod file_kind;
 mod fnv;
 mod keys;
 pub mod ledger;
