@@ -379,7 +379,7 @@ mod tests {
             (chunked("1\r\nab\r\n"), "longer than its size"),
             (chunked("80000000\r\n"), "longer than 64 MiB"),
             ("HTTP/1.1 200 OK\r\nContent-Length: 2147483648\r\n\r\n".into(), "longer than 64 MiB"),
-            (format!("HTTP/1.1 200 OK\r\n{}", "X: y\r\n".repeat(129)), "128 headers"),
+            (format!("HTTP/1.1 200 OK\r\n{}", "X: y\r\n".repeat(130)), "128 headers"),
             (format!("HTTP/1.1 200 OK\r\nX: {}", "y".repeat(MOST_HEAD)), "64 KiB"),
         ] {
             let error = read(&text, 4096).unwrap_err().to_string();
