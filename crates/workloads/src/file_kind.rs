@@ -49,8 +49,9 @@ const KINDS: [(usize, &[u8], FileKind); 26] = [
 ];
 
 impl FileKind {
-    /// By the first [`HEAD_BYTES`] bytes; `None` for what can be text.
+    /// By the first bytes of a file, of which 512 suffice; `None` for what can be text.
     pub fn from_head(head: &[u8]) -> Option<Self> {
+        let head = &head[..head.len().min(HEAD_BYTES)];
         let stands =
             |at: usize, bytes: &[u8]| head.get(at..).is_some_and(|it| it.starts_with(bytes));
         let known = KINDS.iter().find(|(at, bytes, _)| stands(*at, bytes));

@@ -39,6 +39,7 @@ mod vote;
 pub use bakeoff_engines::{Declared, DeclaredLevels};
 pub use bakeoff_results::{FigureOfMerit, OperationCounts};
 pub use declare::{DeclaredStatements, Scales};
+pub use file_kind::FileKind;
 pub use fnv::fingerprint_parts;
 pub use keys::{KeyDistribution, KeySampler};
 pub use ledger::read_claim_clock;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rand::{Rng, RngExt, SeedableRng};
 
 use crate::WorkloadRandom;
-use crate::file_kind::{FileKind, HEAD_BYTES};
+use crate::file_kind::FileKind;
 use crate::fnv::{START, add_to_hash};
 use crate::vocabulary::TextVocabulary;
 
@@ -123,7 +123,7 @@ impl TextSource {
         if bytes.len() > LONGEST_FILE {
             return Err(TextError::TooLong(path.into()));
         }
-        if let Some(kind) = FileKind::from_head(&bytes[..bytes.len().min(HEAD_BYTES)]) {
+        if let Some(kind) = FileKind::from_head(&bytes) {
             return Err(TextError::OtherKind { path: path.into(), kind: kind.in_words("") });
         }
         let whole = std::str::from_utf8(&bytes)

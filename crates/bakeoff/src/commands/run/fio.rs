@@ -13,6 +13,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use bakeoff_experiment::Preset;
+use bakeoff_workloads::FileKind;
 
 use self::job::FioJob;
 use self::lines::FioLines;
@@ -37,6 +38,9 @@ pub fn read_job_file(path: &str) -> Result<Preset, String> {
     read.map_err(|error| format!("can't read `{path}`: {error}"))?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(format!("`{path}` is over {MOST_BYTES} bytes long: it can't be a job file"));
+    }
+    if let Some(kind) = FileKind::from_head(&bytes) {
+        return Err(format!("`{path}` is {}", kind.in_words("")));
     }
     // Comments can be in any encoding; no key is more than ASCII.
     let text = String::from_utf8_lossy(&bytes);
