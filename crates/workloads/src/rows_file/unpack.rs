@@ -25,7 +25,7 @@ pub fn unpack<'a>(source: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
             Box::new(Packed { inner: Frames::from_source(BufReader::new(whole)), name: "zstd" })
         }
         Some(kind) => {
-            return Err(unsupported(format!(
+            return Err(unsupported_error(format!(
                 "it is {}",
                 kind.in_words(", or pack it with gzip or zstd")
             )));
@@ -34,13 +34,15 @@ pub fn unpack<'a>(source: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
     };
     let whole = HeldReader::new(packed);
     match FileKind::from_head(whole.head.get_ref()) {
-        Some(kind) => Err(unsupported(format!("what is packed in it is {}", kind.in_words("")))),
+        Some(kind) => {
+            Err(unsupported_error(format!("what is packed in it is {}", kind.in_words(""))))
+        }
         None => Ok(Box::new(whole)),
     }
 }
 
 /// An error that says all that there is to say.
-fn unsupported(what: impl Into<String>) -> io::Error {
+fn unsupported_error(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, what.into())
 }
 
@@ -82,7 +84,9 @@ impl<R: Read> Read for Packed<R> {
         let name = self.name;
         self.inner.read(buffer).map_err(|error| match (error.raw_os_error(), error.kind()) {
             (Some(_), _) => error,
-            (None, io::ErrorKind::Unsupported) => unsupported(format!("its {name} data {error}")),
+            (None, io::ErrorKind::Unsupported) => {
+                unsupported_error(format!("its {name} data {error}"))
+            }
             (None, kind) => {
                 io::Error::new(kind, format!("its {name} data are broken or cut short: {error}"))
             }
@@ -114,7 +118,7 @@ impl<R: BufRead> GzipMembers<R> {
                 self.member = Some(GzDecoder::new(source));
                 Ok(())
             }
-            Some(_) => Err(unsupported(FOLLOWED)),
+            Some(_) => Err(unsupported_error(FOLLOWED)),
         }
     }
 }
@@ -171,16 +175,16 @@ impl<R: BufRead> Frames<R> {
             }
             Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::BadMagicNumber(
                 _,
-            ))) if self.begun => return Err(unsupported(FOLLOWED)),
+            ))) if self.begun => return Err(unsupported_error(FOLLOWED)),
             Err(FrameDecoderError::WindowSizeTooBig { requested, max }) => {
-                return Err(unsupported(format!(
+                return Err(unsupported_error(format!(
                     "have a window of {} MiB, and bakeoff takes {} MiB at most: pack it without `--long`",
                     requested / MIB,
                     max / MIB
                 )));
             }
             Err(FrameDecoderError::DictNotProvided { .. }) => {
-                return Err(unsupported(
+                return Err(unsupported_error(
                     "need a dictionary, which bakeoff has not: pack it without",
                 ));
             }

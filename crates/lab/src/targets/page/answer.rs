@@ -204,7 +204,7 @@ impl ResponseHead {
     fn from_bytes(bytes: &[u8]) -> Result<Option<Self>, Fault> {
         let mut headers = [EMPTY_HEADER; MOST_HEADERS];
         let mut response = Response::new(&mut headers);
-        let length = match lenient_parser().parse_response(&mut response, bytes) {
+        let length = match make_lenient_parser().parse_response(&mut response, bytes) {
             Ok(Status::Complete(length)) => length,
             Ok(Status::Partial) => return Ok(None),
             Err(error) => return Err(Fault::NoHttp(explain_head_error(error))),
@@ -250,7 +250,7 @@ impl ResponseHead {
 }
 
 /// Reads what RFC 9112 asks of user agents, too: folded lines (5.2), and a blank before a colon (5.1).
-fn lenient_parser() -> ParserConfig {
+fn make_lenient_parser() -> ParserConfig {
     let mut parser = ParserConfig::default();
     parser
         .allow_obsolete_multiline_headers_in_responses(true)

@@ -115,7 +115,8 @@ fn read_sections<'a>(text: &'a str, problems: &mut Vec<FioProblem>) -> Vec<FioSe
 fn refuse_further_jobs(sections: &[FioSection<'_>], first: usize, problems: &mut Vec<FioProblem>) {
     let further: Vec<_> = sections[first + 1..].iter().filter(|it| !it.is_global).collect();
     let Some(second) = further.first() else { return };
-    let all_wait = sections.iter().filter(|it| it.is_global).filter_map(FioSection::waits).next_back();
+    let all_wait =
+        sections.iter().filter(|it| it.is_global).filter_map(FioSection::waits).next_back();
     let waits = |job: &&FioSection<'_>| job.waits().or(all_wait) == Some(true);
     let how = if further.iter().all(waits) { "one after the other" } else { "at once" };
     let what = format!(
