@@ -112,7 +112,7 @@ kinds! {
     CacheNotKnown, "cache-not-known", Notes, "nobody counted which of the clients’ reads and writes of files reached a device";
     CannotTellSettled, "cannot-tell-settled", Notes, "the operations a second vary too much to tell whether they had settled";
     ClocksDiffer, "clocks-differ", Notes, "parts of a merged run have times that can’t be by the clock of their machine";
-    Retries, "retries", Notes, "transactions were run again after a conflict";
+    Retries, "retries", Notes, "transactions were run again after a conflict, or requests after the server had closed their connection";
     PathsTaken, "paths-taken", Notes, "operations were rolled back by their scripts, skipped, found no row or began again, which are no conflicts";
     QuantileLeftOut, "quantile-left-out", Notes, "an operation’s p99 is known of some cells, and of others a trial has too few operations for it";
     SetAside, "set-aside", Notes, "trials were set aside, and their blocks run again";

@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use bakeoff_folders::{Dir, EntryKind};
-use bakeoff_workloads::{APPLICATION, fingerprint_parts};
+use bakeoff_workloads::{APPLICATION, FileKind, fingerprint_parts};
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
@@ -284,6 +284,9 @@ fn read_text(file: io::Result<std::fs::File>, place: &SourcePlace) -> Result<Str
     }
     if bytes.is_empty() {
         return Err(wrong("is empty".into()));
+    }
+    if let Some(kind) = FileKind::from_head(&bytes) {
+        return Err(wrong(format!("is {}", kind.in_words(""))));
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use bakeoff_devices::device::model::DeviceModel;
 use bakeoff_engines::Engine;
 use bakeoff_experiment::{Preset, without_passwords};
-use bakeoff_lab::Registry;
 use bakeoff_lab::targets::Target;
+use bakeoff_lab::{Registry, explain_file_limit, ignore_file_limit_signal};
 use bakeoff_workloads::Workload;
 
 use crate::application::{register_application, register_folder};
@@ -69,6 +69,7 @@ impl Lab {
     /// Runs the command line: the whole `main` of a program. If registered things clash, it reports
     /// that and does nothing else.
     pub fn main(self) -> ExitCode {
+        ignore_file_limit_signal();
         let problems = self.registry.problems();
         if !problems.is_empty() {
             let lines = problems.iter().map(|problem| format!("\n  {problem}"));
@@ -84,7 +85,7 @@ impl Lab {
         match done {
             Ok(exit) => exit.into(),
             Err(failure) => {
-                output::say(&failure);
+                output::say(explain_file_limit(failure.to_string()));
                 failure.exit.into()
             }
         }
@@ -139,13 +140,18 @@ impl Lab {
     }
 }
 
-/// Explains an error on the command line. Quoted text may be a URL in the wrong place.
+/// Explains an error on the command line, or prints the help. Quoted text may be a URL in the wrong place.
 fn refuse_command_line(error: &clap::Error) -> ! {
     let said = error.to_string();
     let shown = without_passwords(&said);
+    let shown = output::fit_locale(&shown);
     if shown == said {
         error.exit();
     }
-    eprint!("{shown}");
+    if error.use_stderr() {
+        eprint!("{shown}");
+    } else if let Err(failure) = output::print(&shown) {
+        output::say(failure);
+    }
     std::process::exit(error.exit_code())
 }

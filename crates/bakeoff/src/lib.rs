@@ -6,6 +6,7 @@
 //! how results are stored or how a report looks.
 
 mod application;
+mod ascii;
 mod cli;
 mod commands;
 mod exit;

@@ -1,11 +1,12 @@
 //! Writes bakeoff's steps to standard error, for users who look for the cause of a problem.
 
-use std::io;
+use std::io::{self, Write};
 
 use clap::ValueEnum;
 use tracing::level_filters::LevelFilter;
 
 use crate::exit::{CommandFailure, Exit};
+use crate::output::fit_locale;
 
 /// The variable that says how much, for this process and for those that it starts.
 pub const VARIABLE: &str = bakeoff_lab::LOG;
@@ -25,6 +26,20 @@ pub enum LogLevel {
     Debug,
     /// What processes say to each other, too
     Trace,
+}
+
+/// Writes standard error, an event at once.
+struct LogWriter;
+
+impl Write for LogWriter {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(event);
+        io::stderr().write_all(fit_locale(&text).as_bytes()).map(|()| event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
 }
 
 /// Without a level the variable decides. Call this before there is a second thread.
@@ -51,7 +66,7 @@ pub fn start_logging(level: Option<LogLevel>) -> Result<(), CommandFailure> {
     unsafe { std::env::set_var(VARIABLE, name) };
     tracing_subscriber::fmt()
         .with_max_level(filter)
-        .with_writer(io::stderr)
+        .with_writer(|| LogWriter)
         .with_target(false)
         .log_internal_errors(false)
         .init();

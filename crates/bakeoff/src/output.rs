@@ -1,14 +1,16 @@
 //! Prints text and writes files for the user.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use bakeoff_results::escape_unseen;
 
+use crate::ascii::spell_in_ascii;
 use crate::exit::{CommandFailure, Exit};
 
 /// Replaces a file whole or not at all; writes to a pipe or a device as it is. Follows links of
@@ -105,8 +107,17 @@ pub fn plain_message(error: &io::Error) -> String {
     text.split(" at path ").next().unwrap_or(&text).to_owned()
 }
 
-/// A reader that has gone away is no error.
+/// Prints text that somebody reads. A reader that has gone away is no error.
 pub fn print(text: &str) -> Result<(), CommandFailure> {
+    write_to_output(&fit_locale(text))
+}
+
+/// Prints what programs read, too, such as a script or JSON: in every locale the same, but on a terminal.
+pub fn print_data(text: &str) -> Result<(), CommandFailure> {
+    if io::stdout().is_terminal() { print(text) } else { write_to_output(text) }
+}
+
+fn write_to_output(text: &str) -> Result<(), CommandFailure> {
     let mut output = io::stdout().lock();
     let written = output.write_all(text.as_bytes()).and_then(|()| output.flush());
     match written {
@@ -160,8 +171,23 @@ pub fn wrap_text(text: &str, [first, others]: [&str; 2], width: usize) -> String
     lines + &line + "\n"
 }
 
-/// Whether the terminal can probably show more than ASCII, by its locale and kind.
-pub fn has_unicode(variable: impl Fn(&str) -> Option<String>) -> bool {
+/// Spells in ASCII what the locale can't show.
+pub fn fit_locale(text: &str) -> Cow<'_, str> {
+    if shows_unicode() { Cow::Borrowed(text) } else { spell_in_ascii(text) }
+}
+
+/// As [`fit_locale`], with control characters made visible.
+pub fn fit_terminal(text: &str) -> String {
+    fit_locale(&escape_unseen(text)).into_owned()
+}
+
+/// Whether the terminal can probably show more than ASCII.
+pub fn shows_unicode() -> bool {
+    has_unicode(|name| std::env::var(name).ok())
+}
+
+/// By the locale and the kind of terminal.
+fn has_unicode(variable: impl Fn(&str) -> Option<String>) -> bool {
     let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default();
     let locale = locale.to_lowercase();
@@ -196,10 +222,10 @@ pub fn by_own_name(text: &str) -> String {
     COMMANDS.iter().fold(text.to_owned(), renamed)
 }
 
-/// Writes to standard error, with control characters made visible; failures are ignored.
+/// Writes to standard error, [as it can be shown](fit_terminal); failures are ignored.
 pub fn say(text: impl fmt::Display) {
     let text = by_own_name(&text.to_string());
-    let _ = io::stderr().write_all(format!("{}\n", escape_unseen(&text)).as_bytes());
+    let _ = io::stderr().write_all(format!("{}\n", fit_terminal(&text)).as_bytes());
 }
 
 fn has_gone(error: &io::Error) -> bool {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bakeoff_experiment::{Experiment, Factor, TrialPlan};
 use bakeoff_lab::{RunEvent, RunObserver};
-use bakeoff_results::{Answers, Calibration, Cut, FileSystem, TrialSummary, escape_unseen};
+use bakeoff_results::{Answers, Calibration, Cut, FileSystem, TrialSummary};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use self::so_far::InterimRatios;
@@ -97,7 +97,7 @@ impl ProgressDisplay {
         match &self.show {
             Show::Nothing => {}
             Show::Lines => output::say(text),
-            Show::Live { all, .. } => drop(all.println(escape_unseen(text))),
+            Show::Live { all, .. } => drop(all.println(output::fit_terminal(text))),
         }
     }
 
@@ -113,7 +113,7 @@ impl ProgressDisplay {
     fn show_now(&self, text: String) {
         if let Show::Live { trial, .. } = &self.show {
             trial.set_message(on_a_line(
-                &escape_unseen(&text),
+                &output::fit_terminal(&text),
                 terminal_columns().saturating_sub(BEFORE_TRIAL),
             ));
         }
@@ -129,7 +129,7 @@ impl ProgressDisplay {
                 run.set_length(of as u64);
                 run.set_position(number as u64 - 1);
                 run.set_message(format!("trial {number} of {of}, {} left", format_span(left_s)));
-                trial.set_prefix(escape_unseen(cell).into_owned());
+                trial.set_prefix(output::fit_terminal(cell));
                 self.show_now(cell.to_owned());
             }
         }
@@ -212,9 +212,11 @@ fn describe_cut(cut: &Cut) -> String {
 fn live_display() -> Show {
     let all = MultiProgress::new();
     let style = |template: &str| {
-        ProgressStyle::with_template(template)
-            .expect("the template is a constant")
-            .progress_chars("━╸─")
+        let style = ProgressStyle::with_template(template).expect("the template is a constant");
+        match output::shows_unicode() {
+            true => style.progress_chars("━╸─"),
+            false => style.progress_chars("=>-").tick_chars("|/-\\ "),
+        }
     };
     let run = all.add(ProgressBar::new(1));
     run.set_style(style(&format!("{{bar:{BAR}}} {{wide_msg}}")));
@@ -233,10 +235,11 @@ fn terminal_columns() -> usize {
 
 /// As many whole words as fit a line.
 fn on_a_line(text: &str, width: usize) -> String {
-    let lines = output::wrap_text(text, ["", ""], width.saturating_sub(2));
+    let more = output::fit_locale(" …");
+    let lines = output::wrap_text(text, ["", ""], width.saturating_sub(more.chars().count()));
     match text.chars().count() <= width {
         true => text.to_owned(),
-        false => lines.lines().next().unwrap_or_default().to_owned() + " …",
+        false => lines.lines().next().unwrap_or_default().to_owned() + &more,
     }
 }
 
@@ -310,7 +313,7 @@ impl RunObserver for ProgressDisplay {
                         Show::Lines => self.say(&told),
                         Show::Live { stand, .. } => {
                             let lines = output::wrap_text(
-                                &escape_unseen(&told),
+                                &output::fit_terminal(&told),
                                 ["", ""],
                                 terminal_columns(),
                             );

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use bakeoff_workloads::APPLICATION;
+use bakeoff_workloads::{APPLICATION, FileKind};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -36,13 +36,20 @@ pub(crate) fn open_source(
             "`{preset_or_path}` is over {MOST_BYTES} bytes long: it can't be an experiment"
         )));
     }
-    let text = String::from_utf8(bytes).map_err(|error| {
+    let text = decode_text(preset_or_path, bytes)?;
+    Ok(SourceText { name: preset_or_path.to_owned(), text })
+}
+
+fn decode_text(path: &str, bytes: Vec<u8>) -> Result<String, ExperimentProblem> {
+    if let Some(kind) = FileKind::from_head(&bytes) {
+        return Err(ExperimentProblem::new(format!("`{path}` is {}", kind.in_words(""))));
+    }
+    String::from_utf8(bytes).map_err(|error| {
         let byte = error.utf8_error().valid_up_to();
         ExperimentProblem::new(format!(
-            "`{preset_or_path}` is not UTF-8 text: byte {byte} (counted from 0) is wrong"
+            "`{path}` is not UTF-8 text: byte {byte} (counted from 0) is wrong"
         ))
-    })?;
-    Ok(SourceText { name: preset_or_path.to_owned(), text })
+    })
 }
 
 /// Stops one byte after [`MOST_BYTES`].

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use bakeoff_folders::{Dir, each_file};
 
+use crate::machine::file_limit::explain_file_limit;
 use crate::machine::open_files;
 use crate::procedures::{ChildContext, cut, drive};
 use crate::process::MessageOutput;
@@ -23,7 +24,7 @@ pub fn run_child(registry: &Registry, input: &mut dyn BufRead, output: &mut (dyn
         .and_then(|job| perform_job(&job, registry, input, &output));
     output.send(&match done {
         Ok(measured) => Message::Done(measured.map(Box::new)),
-        Err(error) => Message::Failed(error),
+        Err(error) => Message::Failed(error.map_text(explain_file_limit)),
     });
 }
 

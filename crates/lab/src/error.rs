@@ -57,6 +57,9 @@ impl TrialError {
             Self::User(text) => Self::User(words(text)),
             Self::Machine(MachineError::Process(text)) => MachineError::Process(words(text)).into(),
             Self::Machine(MachineError::Place(text)) => MachineError::Place(words(text)).into(),
+            Self::Machine(MachineError::System { what, cause }) => {
+                MachineError::System { what, cause: words(cause) }.into()
+            }
             other => other,
         }
     }

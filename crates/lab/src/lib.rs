@@ -38,6 +38,7 @@ pub use equal_terms::CommonLevels;
 pub use error::{LabError, MachineError, Problems, TrialError};
 pub use estimate::{MediumKind, RunEstimate};
 pub use machine::describe_machine;
+pub use machine::file_limit::{explain_file_limit, ignore_file_limit_signal};
 pub use place::disk::try_virtual_disk;
 pub use place::group::{try_cpu_limit, try_memory_limit};
 pub use plan::Plan;

@@ -3,6 +3,7 @@
 pub mod accounts;
 pub mod canary;
 mod describe;
+pub mod file_limit;
 mod machine_lock;
 pub mod open_files;
 pub mod run_delay;

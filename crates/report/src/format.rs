@@ -67,6 +67,11 @@ pub fn format_of_ending(ending: &str) -> Option<&'static str> {
     FORMATS.iter().find(|format| format.endings.iter().any(has)).map(|format| format.name)
 }
 
+/// Whether somebody reads a format where it is printed, and no program does.
+pub fn is_for_terminal(format: &str) -> bool {
+    ["brief", "term", "text"].contains(&format)
+}
+
 pub fn render(document: &Document, format: &str, options: &Options) -> Result<String> {
     match FORMATS.iter().find(|known| known.name == format) {
         Some(format) => (format.write)(document, options),

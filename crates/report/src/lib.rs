@@ -49,7 +49,7 @@ mod worst_losses;
 
 pub use articles::{ArticleRun, write_articles};
 pub use confidence::{Confidence, ConfidenceGrade};
-pub use format::{FORMATS, ReportFormat, format_of_ending, render, render_blocks};
+pub use format::{FORMATS, ReportFormat, format_of_ending, is_for_terminal, render, render_blocks};
 pub use layout::{ConditionLevels, DocumentLayout};
 pub use sentence::{list_sentences, verdict};
 pub use two_runs::{ComparedRun, FORMATS as TWO_RUNS_FORMATS, two_runs};

@@ -245,6 +245,15 @@ impl RowsFile {
         self.fingerprint
     }
 
+    /// `, the first line among them`; empty where nobody could take it for the names of columns.
+    fn header_in_words(&self) -> &'static str {
+        if Format::from_path(&self.path) == Format::Csv && !self.skipped.header {
+            ", the first line among them (it does not name `title` and `text`)"
+        } else {
+            ""
+        }
+    }
+
     /// Describes it for a report, with the rows at scales that it [has](Self::check_holds) enough
     /// for.
     pub fn describe(&self, scales: &[(&str, u64)]) -> String {
@@ -253,11 +262,12 @@ impl RowsFile {
             .map_or(String::new(), |it| format!("{}, Debian's package {}: ", it.name, it.package));
         let what = if self.index.is_some() { " of whole articles" } else { "" };
         let mut told = format!(
-            "rows from {name}{} ({} bytes, fingerprint {:016x}): {} rows{what}{}, {} bytes each on average",
+            "rows from {name}{} ({} bytes, fingerprint {:016x}): {} rows{what}{}{}, {} bytes each on average",
             self.path.display(),
             self.state.bytes,
             self.fingerprint,
             self.rows,
+            self.header_in_words(),
             self.skipped_in_words(),
             self.bytes_of(1),
         );

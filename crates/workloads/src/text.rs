@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use rand::{Rng, RngExt, SeedableRng};
 
 use crate::WorkloadRandom;
+use crate::file_kind::FileKind;
 use crate::fnv::{START, add_to_hash};
 use crate::vocabulary::TextVocabulary;
 
@@ -54,6 +55,14 @@ pub enum TextError {
     /// Only white space.
     #[error("the text file {0} is empty; name one with at least {SHORTEST_FILE} bytes of text")]
     Empty(PathBuf),
+    /// It is of a kind that is no text in UTF-8.
+    #[error("the text file {path} is {kind}")]
+    OtherKind {
+        /// The file.
+        path: PathBuf,
+        /// What it is, and how text is had of it.
+        kind: String,
+    },
     /// It is not UTF-8.
     #[error(
         "the text file {path} is not UTF-8: byte {at} (counted from 0) is wrong; \
@@ -113,6 +122,9 @@ impl TextSource {
         file.take(LONGEST_FILE as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
         if bytes.len() > LONGEST_FILE {
             return Err(TextError::TooLong(path.into()));
+        }
+        if let Some(kind) = FileKind::from_head(&bytes) {
+            return Err(TextError::OtherKind { path: path.into(), kind: kind.in_words("") });
         }
         let whole = std::str::from_utf8(&bytes)
             .map_err(|error| TextError::NotUtf8 { path: path.into(), at: error.valid_up_to() })?;

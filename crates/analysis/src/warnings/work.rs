@@ -91,9 +91,13 @@ pub(super) fn warn_of_retries(run: &Run, counted: &[&TrialSummary]) -> Option<Wa
     };
     let above = |trial| Some(share(trial)).filter(|share| *share > RETRIES).unwrap_or_default();
     let WarningTally { part, worst, at, .. } = tally_trials(run, counted, above)?;
+    let what = if run.has_engines() {
+        "transactions were run again (a conflict in the engine, or a stale version of the row)"
+    } else {
+        "requests were sent once more, since the server had closed their kept connection"
+    };
     let text = format!(
-        "in {part} transactions were run again (a conflict in the engine, or a stale version of \
-         the row), at worst {worst:.2} for each operation, at {at}; the latencies include it"
+        "in {part} {what}, at worst {worst:.2} for each operation, at {at}; the latencies include it"
     );
     Some(Warning::new(WarningKind::Retries, text))
 }

@@ -254,6 +254,21 @@ fn only(change: impl Fn(&mut Trial)) -> String {
     warning.to_string()
 }
 
+/// A run of web pages has no engine.
+#[test]
+fn a_request_that_was_sent_again_is_no_transaction() {
+    let again = changed(|trial| {
+        measured(trial).operations[0].retries = if is(trial, 0, "beta") { 10_000 } else { 0 };
+        let level = trial.levels.remove("engine").expect("an engine");
+        trial.levels.insert("url".into(), level);
+    });
+    let mut of_pages = run(&["1", "4"], &["0"], 32);
+    of_pages.factors.iter_mut().filter(|it| it.0 == "engine").for_each(|it| it.0 = "url".into());
+    of_pages.compare = "url".into();
+    let told = crate::known::told(&read_with(&of_pages, &again, |_| ()), Retries);
+    assert_has(&told, &["requests were sent once more", "closed their kept connection"]);
+}
+
 #[test]
 fn what_differs_from_itself_or_by_the_trimming_is_told() {
     // One of eight trials takes four times as long: the cell's mean is 4^(1/8) times the others', and that trial

@@ -20,7 +20,7 @@ use super::run::{
 use crate::Lab;
 use crate::cli::{Cli, Cluster, Command, RunArguments};
 use crate::exit::{CommandFailure, Exit};
-use crate::output::{print, quote, say};
+use crate::output::{print_data, quote, say};
 
 const REFUSED: [(&str, &str); 4] = [
     ("--shard", "the job file gives each run its own --shard"),
@@ -89,7 +89,7 @@ pub fn run(lab: &Lab, what: &Cluster) -> Result<Exit, CommandFailure> {
             ssh::build_script(&job, &asked.hosts, &out)
         }
     };
-    print(&text)?;
+    print_data(&text)?;
     Ok(Exit::Done)
 }
 

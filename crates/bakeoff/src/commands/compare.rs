@@ -7,7 +7,6 @@ use bakeoff_results::{escape_unseen, in_words};
 use super::report::{self, is_same};
 use crate::cli;
 use crate::exit::{CommandFailure, Exit};
-use crate::output::print;
 
 pub fn run(arguments: &cli::Compare) -> Result<Exit, CommandFailure> {
     compare_runs(arguments).map_err(|failure| match failure.exit {
@@ -37,7 +36,7 @@ fn compare_runs(arguments: &cli::Compare) -> Result<Exit, CommandFailure> {
     let text =
         bakeoff_report::two_runs(runs, &found, arguments.fail_above, &arguments.format, &options)
             .map_err(|error| CommandFailure::new(Exit::Failed, error))?;
-    print(&text)?;
+    report::print_report(&text, &arguments.format)?;
     Ok(match arguments.fail_above.map(|limit| found.gate(limit)) {
         None | Some(GateVerdict::Passed) => Exit::Done,
         Some(GateVerdict::Worse) => Exit::Worse,

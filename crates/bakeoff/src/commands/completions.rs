@@ -5,7 +5,7 @@ use clap_complete::aot::{self, generate};
 use crate::Lab;
 use crate::cli::{self, Cli};
 use crate::exit::{CommandFailure, Exit};
-use crate::output::{print, program_name};
+use crate::output::{print_data, program_name};
 
 pub fn run(lab: &Lab, arguments: &cli::Completions) -> Result<Exit, CommandFailure> {
     let shell = match arguments.shell {
@@ -16,7 +16,7 @@ pub fn run(lab: &Lab, arguments: &cli::Completions) -> Result<Exit, CommandFailu
     let mut command = visible_commands(&Cli::command_for(lab));
     let mut script = Vec::new();
     generate(shell, &mut command, program_name(), &mut script);
-    print(&String::from_utf8_lossy(&script))?;
+    print_data(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }
 

@@ -1,6 +1,6 @@
 //! `bakeoff disk`: mounts and controls virtual disks.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use super::disk_daemon;
 use crate::Lab;
 use crate::cli::{self, Switch};
 use crate::exit::{CommandFailure, Exit};
-use crate::output::{by_own_name, print, table_width};
+use crate::output::{by_own_name, print, print_data, table_width};
 
 /// Removes the leftovers of killed daemons first.
 pub fn run(lab: &Lab, what: &cli::DiskCommand) -> Result<Exit, CommandFailure> {
@@ -64,16 +64,15 @@ fn mount_disk(lab: &Lab, arguments: &cli::DiskMount) -> Result<(), CommandFailur
 
 fn say_mounted(disk: &MountNote) -> io::Result<()> {
     let (backing, mountpoint) = (disk.backing.display(), disk.mountpoint.display());
-    let mut output = io::stdout();
-    writeln!(output, "mounted {backing} on {mountpoint} as {}", disk.model)?;
-    output.flush()
+    let text = format!("mounted {backing} on {mountpoint} as {}\n", disk.model);
+    print(&text).map_err(|failure| io::Error::other(failure.to_string()))
 }
 
 fn print_stat(lab: &Lab, arguments: &cli::DiskStat) -> Result<(), CommandFailure> {
     let stat = connect_control(&arguments.mountpoint)?.stat()?;
     if arguments.json {
         let text = serde_json::to_string_pretty(&stat).expect("it is plain data");
-        return print(&format!("{text}\n"));
+        return print_data(&format!("{text}\n"));
     }
     print(&format_stat(&stat, lab.registry.models()))
 }

@@ -7,14 +7,14 @@ use clap_mangen::Man;
 use crate::Lab;
 use crate::cli::{self, Cli};
 use crate::exit::{CommandFailure, Exit};
-use crate::output::{print, write};
+use crate::output::{print_data, write};
 
 pub fn run(lab: &Lab, arguments: &cli::Man) -> Result<Exit, CommandFailure> {
     let mut command = Cli::command_for(lab);
     // Tells commands their full names, such as `bakeoff disk cut`.
     command.build();
     let Some(folder) = &arguments.output else {
-        print(&render_page(&Man::new(command)).map_err(write_failure)?)?;
+        print_data(&render_page(&Man::new(command)).map_err(write_failure)?)?;
         return Ok(Exit::Done);
     };
     for page in collect_pages(&command) {

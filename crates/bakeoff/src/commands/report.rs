@@ -11,7 +11,9 @@ use bakeoff_results::{DATABASE, EXPERIMENT, RunFolder, escape_unseen};
 use super::present;
 use crate::cli;
 use crate::exit::{CommandFailure, Exit};
-use crate::output::{WIDTH, has_color, has_unicode, print, terminal_width, write, write_here};
+use crate::output::{
+    WIDTH, has_color, print, print_data, shows_unicode, terminal_width, write, write_here,
+};
 
 pub const REPORT: &str = "report.html";
 
@@ -38,9 +40,14 @@ pub fn run(arguments: &cli::ReportArguments) -> Result<Exit, CommandFailure> {
             spare_records(path, arguments)?;
             write(path, &text)?;
         }
-        None => print(&text)?,
+        None => print_report(&text, format)?,
     }
     Ok(Exit::Done)
+}
+
+/// Prints a report in this form.
+pub fn print_report(text: &str, format: &str) -> Result<(), CommandFailure> {
+    if bakeoff_report::is_for_terminal(format) { print(text) } else { print_data(text) }
 }
 
 /// For a run that has just ended: writes the HTML report and prints the answer, all tables, or only
@@ -159,7 +166,7 @@ pub fn output_options(to_output: bool) -> Options {
     Options {
         color: to_output && has_color(io::stdout().is_terminal(), variable),
         width: if to_output { terminal_width() } else { WIDTH },
-        unicode: !to_output || has_unicode(variable),
+        unicode: !to_output || shows_unicode(),
         ..Options::default()
     }
 }

@@ -1,4 +1,4 @@
-//! Many clients, where a process is given few open files.
+//! Many clients, where a process is given few open files; and few bytes of a file.
 
 use std::process::{Command, Stdio};
 
@@ -51,4 +51,20 @@ fn too_few_files_for_the_clients_are_refused_with_what_to_do() {
         "may have 150",
         "ulimit -n",
     ]);
+}
+
+/// The kernel's signal would end it without a word.
+#[test]
+fn a_limit_of_the_size_of_files_is_told() {
+    let place = Place::small();
+    let more = ["--engine", "sqlite", "--repetitions", "1", "--disk", "host", "--out"];
+    let run = [&["run", "small.toml"][..], &more].concat();
+    // In units of 512 bytes: no room for the record of a run, and none for the data of a trial.
+    for (units, out, code) in [("16", "a", 3), ("1000", "b", 1)] {
+        let done = limited(&place, &format!("ulimit -f {units}"), &[&run[..], &[out]].concat());
+        let bytes = units.parse::<u64>().unwrap() * 512;
+        let told =
+            format!("this process may write files of at most {bytes} bytes: raise the limit");
+        done.code(code).says(&[&told, "ulimit -f"]);
+    }
 }

@@ -235,6 +235,17 @@ fn a_job_file_of_fio_is_run_as_far_as_its_keys_are_known() {
     place.write("database.fio", &format!("{job}verify=crc32c\n"));
     place.run(&run[..2]).code(2).says(&["database.fio:8:1: `verify` is not a key"]);
     place.run(&["run", "nothing.fio"]).code(2).says(&["can't read `nothing.fio`"]);
+    // Files of every kind that are no text are known.
+    let utf16: Vec<u8> = job.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for name in ["odd.fio", "odd.toml", "odd.sql"] {
+        std::fs::write(place.path(name), &utf16).unwrap();
+        let run = ["run", name, "--engine", "sqlite", "--dry-run"];
+        let run = if name == "odd.fio" { &run[..2] } else { &run };
+        place
+            .run(run)
+            .code(2)
+            .says(&["is text in UTF-16LE; convert it: `iconv -f UTF-16LE -t UTF-8`"]);
+    }
 }
 
 /// The kernel's error is told, and the other trials go on.

@@ -35,6 +35,47 @@ fn every_form_of_report_can_be_had() {
     place.run(&["report", "r", "--rows", "cuts"]).code(2).says(&["--rows needs --format csv"]);
 }
 
+/// Whatever a command shows, and nothing of what programs read.
+#[test]
+fn a_locale_without_utf8_gets_ascii() {
+    let place = Place::finished();
+    let path = place.write("bücher.toml", "engine = \"sqlit\" # é\nworkload = \"point\"\n");
+    std::fs::rename(place.path("r"), place.path("bücher")).unwrap();
+    let done_in = |locale: &str, arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        Done(command.env("LC_ALL", locale).env_remove("TERM").output().unwrap())
+    };
+    let array = ["run", "fileio", "--disk", "raid10:4×ebs-gp2", "--factor", "depth=1", "--dry-run"];
+    for arguments in [
+        &["report", "bücher"][..],
+        &["report", "bücher", "--format", "term"],
+        &["report", "bücher", "--format", "text"],
+        &["list", "disks"],
+        &["list"],
+        &["run", "--help"],
+        &["run", "--quick×"],
+        &["run", path.to_str().unwrap()],
+        &["report", "ärger"],
+        &array,
+    ] {
+        let shown = |locale| {
+            let done = done_in(locale, arguments);
+            format!("{}{}", done.out(), done.err())
+        };
+        let (utf8, ascii) = (shown("C.UTF-8"), shown("C"));
+        assert!(!utf8.is_ascii() && ascii.is_ascii(), "{arguments:?}: {ascii}");
+        let is_wide = |line: &str| line.len() > 80 && arguments[0] == "report";
+        let is_told = ascii.starts_with("error: ");
+        assert!(is_told || !ascii.lines().any(is_wide), "{arguments:?}: {ascii}");
+    }
+    for data in [&["report", "bücher", "--format", "json"], &["report", "bücher", "--format", "md"]]
+    {
+        let out = |locale| done_in(locale, data).code(0).out();
+        assert_eq!(out("C"), out("C.UTF-8"));
+        assert!(!out("C").is_ascii(), "{data:?}");
+    }
+}
+
 fn full() -> Stdio {
     OpenOptions::new().write(true).open("/dev/full").unwrap().into()
 }

@@ -10,7 +10,7 @@ use bakeoff_results::published::{Publication, PublishedTable, SetupDifference};
 use toml::de::{DeTable, DeValue};
 
 use self::columns::by_name;
-use super::{ExperimentReader, csv, in_order, read_bytes};
+use super::{ExperimentReader, csv, decode_text, in_order, read_bytes};
 use crate::entries::{TomlValue as Written, list_items, wrong_type};
 use crate::keys::PUBLISHED;
 use crate::layer;
@@ -194,12 +194,7 @@ impl ExperimentReader<'_> {
                 ExperimentProblem::new(title).with_help("leave out the figures that are not shown")
             );
         }
-        String::from_utf8(bytes).map_err(|error| {
-            let byte = error.utf8_error().valid_up_to();
-            ExperimentProblem::new(format!(
-                "`{shown}` is not UTF-8 text: byte {byte} (counted from 0) is wrong"
-            ))
-        })
+        decode_text(&shown, bytes)
     }
 }
 

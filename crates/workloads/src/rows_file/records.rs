@@ -41,6 +41,8 @@ pub struct OmissionCounts {
     pub too_long: u64,
     pub not_utf8: u64,
     pub first: Option<(u64, OmissionReason)>,
+    /// Whether a first line names the columns and so is no row.
+    pub header: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +98,7 @@ pub fn read_records(
 ) -> std::result::Result<OmissionCounts, RowsError> {
     let mut lines = SourceLines::from_source(source);
     let mut columns = None;
+    let mut begun = false;
     let mut skipped = OmissionCounts::default();
     while lines.read_record(format == Format::Csv)? {
         let here = |what: String| SourceError::new(what).at_line(lines.first);
@@ -120,13 +123,17 @@ pub fn read_records(
             continue;
         }
         let article = match format {
-            Format::Tabs => parse_tabs(line).map(Some),
+            Format::Tabs => parse_tabs(line, !begun),
             Format::Csv => parse_csv(line, &mut columns),
             Format::JsonLines => parse_json(line).map(Some),
         };
-        let Some((title, text)) = article.map_err(here)? else { continue };
+        begun = true;
+        let Some((title, text)) = article.map_err(here)? else {
+            skipped.header = true;
+            continue;
+        };
         if title.contains('\0') || text.contains('\0') {
-            return Err(here(NUL.into()).into());
+            return Err(here(NUL_ESCAPE.into()).into());
         }
         if title.chars().count() > LONGEST_TITLE || text.len() > LONGEST_TEXT {
             skipped.add_skipped(lines.first, OmissionReason::TooLong);
@@ -139,8 +146,8 @@ pub fn read_records(
     Ok(skipped)
 }
 
-const NUL: &str =
-    "a NUL byte, which no text has: the file is binary, or UTF-16; convert it with `iconv`";
+const NUL: &str = "a NUL byte, which no text has: take it out, or name a file of text";
+const NUL_ESCAPE: &str = "its title or text holds `\\u0000`, the character NUL, which no engine stores in a text: take it out";
 
 struct SourceLines<R> {
     source: BufReader<R>,
@@ -226,7 +233,12 @@ impl<R: Read> SourceLines<R> {
 
 type TitleAndText = (String, String);
 
-fn parse_tabs(line: &str) -> std::result::Result<TitleAndText, String> {
+fn names_column(field: &str, name: &str) -> bool {
+    field.trim().eq_ignore_ascii_case(name)
+}
+
+/// `None` for a first line that names the columns.
+fn parse_tabs(line: &str, is_first: bool) -> std::result::Result<Option<TitleAndText>, String> {
     let Some((title, text)) = line.split_once('\t') else {
         let what = "no TAB between a title and a text";
         return Err(match line.trim_start().starts_with(['{', '[']) {
@@ -236,7 +248,8 @@ fn parse_tabs(line: &str) -> std::result::Result<TitleAndText, String> {
             false => format!("{what}; a .csv or .jsonl file has an ending that says so"),
         });
     };
-    Ok((title.into(), text.into()))
+    let is_header = is_first && names_column(title, "title") && names_column(text, "text");
+    Ok((!is_header).then(|| (title.into(), text.into())))
 }
 
 fn parse_json(line: &str) -> std::result::Result<TitleAndText, String> {
@@ -245,13 +258,17 @@ fn parse_json(line: &str) -> std::result::Result<TitleAndText, String> {
         title: String,
         text: String,
     }
-    let wrong = |error: serde_json::Error| {
+    let wrong =
+        |what: &str| format!("no JSON object with a `title` and a `text`, both strings: {what}");
+    // The parser would take an array for the fields in their order.
+    if line.trim_start().starts_with('[') {
+        return Err(wrong("an array"));
+    }
+    let object: Object = serde_json::from_str(line).map_err(|error| {
         let error = error.to_string();
         // The parser counts one line only.
-        let what = error.rsplit_once(" at line ").map_or(&*error, |(what, _)| what);
-        format!("no JSON object with a `title` and a `text`, both strings: {what}")
-    };
-    let object: Object = serde_json::from_str(line).map_err(wrong)?;
+        wrong(error.rsplit_once(" at line ").map_or(&*error, |(what, _)| what))
+    })?;
     Ok((object.title, object.text))
 }
 
@@ -269,16 +286,24 @@ fn parse_csv(
 ) -> std::result::Result<Option<TitleAndText>, String> {
     let mut fields = split_fields(record)?;
     let Some(ArticleColumns { title, text, of }) = *columns else {
-        let column = |name: &str| fields.iter().position(|field| field.eq_ignore_ascii_case(name));
+        let column = |name: &str| fields.iter().position(|field| names_column(field, name));
         let of = fields.len();
         if let (Some(title), Some(text)) = (column("title"), column("text")) {
+            let is_repeated =
+                |name: &str| fields.iter().filter(|it| names_column(it, name)).count() > 1;
+            if let Some(name) = ["title", "text"].into_iter().find(|name| is_repeated(name)) {
+                return Err(format!(
+                    "the line of names has `{name}` twice: rename one of the columns"
+                ));
+            }
             *columns = Some(ArticleColumns { title, text, of });
             return Ok(None);
         }
         if of != 2 {
+            let columns = if of == 1 { "1 column".to_owned() } else { format!("{of} columns") };
             return Err(format!(
-                "{of} columns, where two are needed: a title and a text, or more with a first line that \
-                 names `title` and `text`"
+                "{columns}, where two are needed: a title, a comma and a text, or more with a first line \
+                 that names `title` and `text`"
             ));
         }
         *columns = Some(ArticleColumns { title: 0, text: 1, of });

@@ -62,6 +62,9 @@ const RIGHT: &[(Format, &[u8], Titled)] = &[
         &[("Ape", "An \"ape\",\nor two"), ("Bee", "A bee")],
     ),
     (Format::Csv, b"id,Text,title\n1,An ape,Ape\n", &[("Ape", "An ape")]),
+    (Format::Csv, b"title, text\nApe,An ape\n", &[("Ape", "An ape")]),
+    (Format::Csv, b"headline,body\n", &[("headline", "body")]),
+    (Format::Tabs, b"\n title\tText \r\ntitle\ttext\n", &[("title", "text")]),
     (
         Format::JsonLines,
         b"{\"title\": \"Ape\", \"id\": 1, \"text\": \"An\\nape\"}\n",
@@ -79,10 +82,11 @@ fn rows_are_read_plain_and_packed_in_several_pieces() {
         let packed = [
             bytes.to_vec(),
             [gzip(one), gzip(other)].concat(),
+            [gzip(bytes), vec![0; 70_000]].concat(),
             [&zstd(one)[..], &skippable, &zstd(other)].concat(),
         ];
         for bytes in packed {
-            assert_eq!(read(&bytes[..], *format), Ok((rows.clone(), OmissionCounts::default())));
+            assert_eq!(read(&bytes[..], *format).expect("it is right").0, rows);
         }
     }
 }
@@ -96,8 +100,21 @@ const WRONG: &[(Format, &[u8], &[&str])] = &[
     (Format::Csv, b"a,\"b\nc\"\nd,\"e\"f\n", &["line 3: something follows a closing quote"]),
     (Format::Csv, b"a,b\"c\"\n", &["line 1: a quote inside a field"]),
     (Format::JsonLines, b"{\"title\": \"Ape\"}\n", &["line 1: no JSON object", "`text`"]),
-    (Format::JsonLines, b"{\"title\": \"A\\u0000\", \"text\": \"b\"}\n", &["line 1: a NUL byte"]),
-    (Format::Tabs, b"Ape\tAn ape.\nB\0ee\tx\n", &["line 2: a NUL byte"]),
+    (Format::Csv, b"title,text,Text\na,b,c\n", &["line 1: the line of names has `text` twice"]),
+    (Format::Csv, b"title;text\n", &["line 1: 1 column, where two are needed: a title, a comma"]),
+    (Format::JsonLines, b"[\"Ape\", \"An ape\"]\n", &["line 1: no JSON object", "an array"]),
+    (
+        Format::JsonLines,
+        b"{\"title\": \"A\\u0000\", \"text\": \"b\"}\n",
+        &["line 1: its title or text holds `\\u0000`"],
+    ),
+    (Format::Tabs, b"Ape\tAn ape.\nB\0ee\tx\n", &["line 2: a NUL byte", "take it out"]),
+    (
+        Format::Tabs,
+        b"BZh91AY&SY\x9a",
+        &["it is bzip2 data; unpack it: `bzip2 -d`, or pack it with gzip"],
+    ),
+    (Format::Tabs, b"\xff\xfeA\0\t\0b\0", &["it is text in UTF-16; convert it: `iconv -f UTF-16"]),
     (
         Format::Tabs,
         b"Ape\tAn ape.\nBee\n",
@@ -128,10 +145,23 @@ fn what_is_wrong_is_told_with_its_line() {
     let mut bad = gzip.clone();
     let last = bad.len() - 6;
     bad[last] ^= 1;
+    // A magic number, then a window of 256 MiB, which no frame of so few bytes needs.
+    let long = b"\x28\xb5\x2f\xfd\x00\x90\x01\x00\x00";
+    let mut tar = vec![b'x'; 512];
+    tar[257..262].copy_from_slice(b"ustar");
     for (bytes, said) in [
         (&gzip[..gzip.len() / 2], ["line ", "its gzip data are broken"]),
+        (&gzip[..30], ["line 1: it can't be read on", "its gzip data are broken"]),
         (&bad, ["", "its gzip data are broken"]),
         (&zstd[..zstd.len() / 2], ["", "its zstd data are broken"]),
+        (
+            &[&gzip[..], b"\0\0more"].concat(),
+            ["", "its gzip data are followed by bytes of another"],
+        ),
+        (&[&zstd[..], b"more"].concat(), ["", "its zstd data are followed by bytes of another"]),
+        (long, ["its zstd data have a window of 256 MiB", "128 MiB at most"]),
+        (&self::gzip(&tar), ["what is packed in it is a tar archive", "tar -xf"]),
+        (&self::gzip(&gzip), ["what is packed in it is gzip data", "unpack it: `gzip -d`"]),
     ] {
         let broken = read(bytes, Format::Tabs).expect_err("it is broken");
         assert!(said.iter().all(|part| broken.contains(part)), "{broken}");
@@ -169,7 +199,8 @@ fn what_is_no_row_is_counted_and_skipped() {
             empty: 4,
             too_long: 1,
             not_utf8: 2,
-            first: Some((3, OmissionReason::Empty))
+            first: Some((3, OmissionReason::Empty)),
+            header: false,
         }
     );
     assert_eq!(skipped.in_words("line"), ", 7 lines skipped (4 empty, 1 too long, 2 not UTF-8)");
@@ -229,6 +260,18 @@ fn a_survey_says_what_there_is() {
     assert!(none.contains("it holds no row, 2 lines skipped (1 empty, 1 not UTF-8)"), "{none}");
     assert!(wrong(folder.path()).contains("it is not a file"));
     assert!(wrong(&folder.path().join("none")).contains("No such file"));
+}
+
+#[test]
+fn a_table_without_names_of_columns_says_so() {
+    let (folder, _) = file(b"");
+    let path = folder.path().join("rows.csv");
+    for (lines, rows, told) in [("title , text", 1, false), ("headline,body", 2, true)] {
+        fs::write(&path, format!("{lines}\nApe,An ape.\n")).expect("a file");
+        let said = RowsFile::survey(&path).expect("it is right").describe(&[]);
+        let words = ", the first line among them (it does not name `title` and `text`)";
+        assert!(said.contains(&format!("{rows} rows")) && said.contains(words) == told, "{said}");
+    }
 }
 
 #[test]

@@ -1,24 +1,77 @@
-//! Unpacks gzip and zstd, recognised by their first bytes.
+//! Unpacks gzip and zstd, recognised by their first bytes; tells what other files are.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-const GZIP: &[u8] = &[0x1f, 0x8b];
-const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+use crate::file_kind::{FileKind, HEAD_BYTES};
 
-pub fn unpack<'a>(mut source: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
-    let mut head = Vec::new();
-    source.by_ref().take(4).read_to_end(&mut head)?;
-    let packing = [("gzip", GZIP), ("zstd", ZSTD)].into_iter().find(|it| head.starts_with(it.1));
-    let whole = BufReader::new(Cursor::new(head).chain(source));
-    Ok(match packing {
-        Some(("gzip", _)) => Box::new(Packed { inner: MultiGzDecoder::new(whole), name: "gzip" }),
-        Some(_) => Box::new(Packed { inner: Frames::from_source(whole), name: "zstd" }),
-        None => Box::new(whole),
-    })
+const MIB: u64 = 1 << 20;
+
+/// Fails for what can't be rows.
+pub fn unpack<'a>(source: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
+    let mut whole = HeldReader::new(source);
+    if let Some(error) = whole.error.take() {
+        return Err(error);
+    }
+    let packed: Box<dyn Read + 'a> = match FileKind::from_head(whole.head.get_ref()) {
+        Some(FileKind::Packed("gzip", _)) => Box::new(Packed {
+            inner: GzipMembers::from_source(BufReader::new(whole)),
+            name: "gzip",
+        }),
+        Some(FileKind::Packed("zstd", _)) => {
+            Box::new(Packed { inner: Frames::from_source(BufReader::new(whole)), name: "zstd" })
+        }
+        Some(kind) => {
+            return Err(unsupported_error(format!(
+                "it is {}",
+                kind.in_words(", or pack it with gzip or zstd")
+            )));
+        }
+        None => return Ok(Box::new(whole)),
+    };
+    let whole = HeldReader::new(packed);
+    match FileKind::from_head(whole.head.get_ref()) {
+        Some(kind) => {
+            Err(unsupported_error(format!("what is packed in it is {}", kind.in_words(""))))
+        }
+        None => Ok(Box::new(whole)),
+    }
+}
+
+/// An error that says all that there is to say.
+fn unsupported_error(what: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, what.into())
+}
+
+/// A reader whose first bytes are known, and the error that came behind them.
+struct HeldReader<R> {
+    head: Cursor<Vec<u8>>,
+    error: Option<io::Error>,
+    rest: R,
+}
+
+impl<R: Read> HeldReader<R> {
+    fn new(mut rest: R) -> Self {
+        let mut head = Vec::new();
+        let error = rest.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head).err();
+        Self { head: Cursor::new(head), error, rest }
+    }
+}
+
+impl<R: Read> Read for HeldReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match (self.head.read(buffer)?, self.error.take()) {
+            (0, Some(error)) => Err(error),
+            (0, None) => self.rest.read(buffer),
+            (count, error) => {
+                self.error = error;
+                Ok(count)
+            }
+        }
+    }
 }
 
 struct Packed<R> {
@@ -28,13 +81,73 @@ struct Packed<R> {
 
 impl<R: Read> Read for Packed<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.inner.read(buffer).map_err(|error| match error.raw_os_error() {
-            Some(_) => error,
-            None => {
-                let what = format!("its {} data are broken or cut short: {error}", self.name);
-                io::Error::new(error.kind(), what)
+        let name = self.name;
+        self.inner.read(buffer).map_err(|error| match (error.raw_os_error(), error.kind()) {
+            (Some(_), _) => error,
+            (None, io::ErrorKind::Unsupported) => {
+                unsupported_error(format!("its {name} data {error}"))
+            }
+            (None, kind) => {
+                io::Error::new(kind, format!("its {name} data are broken or cut short: {error}"))
             }
         })
+    }
+}
+
+const FOLLOWED: &str = "are followed by bytes of another kind: take those away";
+
+/// The members of a file, one after the other. As gzip does, it passes over zeros behind the last.
+struct GzipMembers<R> {
+    /// `None` at the end.
+    member: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> GzipMembers<R> {
+    fn from_source(source: R) -> Self {
+        Self { member: Some(GzDecoder::new(source)) }
+    }
+
+    /// Goes to the next member.
+    fn begin_member(&mut self) -> io::Result<()> {
+        let Some(member) = self.member.take() else { return Ok(()) };
+        let mut source = member.into_inner();
+        let is_padded = skip_zeros(&mut source)?;
+        match source.fill_buf()?.first() {
+            None => Ok(()),
+            Some(0x1f) if !is_padded => {
+                self.member = Some(GzDecoder::new(source));
+                Ok(())
+            }
+            Some(_) => Err(unsupported_error(FOLLOWED)),
+        }
+    }
+}
+
+impl<R: BufRead> Read for GzipMembers<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        while let Some(member) = &mut self.member {
+            match member.read(buffer)? {
+                0 => self.begin_member()?,
+                count => return Ok(count),
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// Returns whether there was one.
+fn skip_zeros(source: &mut impl BufRead) -> io::Result<bool> {
+    let mut any = false;
+    loop {
+        let zeros = source.fill_buf()?.iter().take_while(|byte| **byte == 0).count();
+        if zeros == 0 {
+            return Ok(any);
+        }
+        source.consume(zeros);
+        any = true;
     }
 }
 
@@ -42,21 +155,38 @@ struct Frames<R> {
     source: R,
     decoder: FrameDecoder,
     inside: bool,
+    /// Whether a frame was read.
+    begun: bool,
 }
 
 impl<R: BufRead> Frames<R> {
     fn from_source(source: R) -> Self {
-        Self { source, decoder: FrameDecoder::new(), inside: false }
+        Self { source, decoder: FrameDecoder::new(), inside: false, begun: false }
     }
 
     fn begin_frame(&mut self) -> io::Result<()> {
         match self.decoder.reset(&mut self.source) {
-            Ok(()) => self.inside = true,
+            Ok(()) => (self.inside, self.begun) = (true, true),
             Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
                 length,
                 ..
             })) => {
                 io::copy(&mut self.source.by_ref().take(length.into()), &mut io::sink())?;
+            }
+            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::BadMagicNumber(
+                _,
+            ))) if self.begun => return Err(unsupported_error(FOLLOWED)),
+            Err(FrameDecoderError::WindowSizeTooBig { requested, max }) => {
+                return Err(unsupported_error(format!(
+                    "have a window of {} MiB, and bakeoff takes {} MiB at most: pack it without `--long`",
+                    requested / MIB,
+                    max / MIB
+                )));
+            }
+            Err(FrameDecoderError::DictNotProvided { .. }) => {
+                return Err(unsupported_error(
+                    "need a dictionary, which bakeoff has not: pack it without",
+                ));
             }
             Err(error) => return Err(io::Error::other(error)),
         }

@@ -87,6 +87,8 @@ fn files_that_cannot_serve_are_refused_with_what_to_do() {
     };
     assert!(matches!(refused(b""), TextError::Empty(_)));
     assert!(matches!(refused(b" \n\t \n"), TextError::Empty(_)));
+    let packed = refused(b"\x1f\x8b\x08\0").to_string();
+    assert!(packed.ends_with("is gzip data; unpack it: `gzip -d`"), "{packed}");
     let mut latin = "na\u{ef}ve ".repeat(20_000).into_bytes();
     latin[9000] = 0xef;
     assert!(matches!(refused(&latin), TextError::NotUtf8 { at: 9000, .. }));

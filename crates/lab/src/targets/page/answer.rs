@@ -1,6 +1,6 @@
 //! Parses an answer of HTTP/1.1 or 1.0 in pieces of any size (RFC 9112, sections 2 to 8).
 
-use httparse::{EMPTY_HEADER, Response, Status};
+use httparse::{EMPTY_HEADER, ParserConfig, Response, Status};
 
 use super::MOST_BODY;
 use super::fault::Fault;
@@ -204,18 +204,14 @@ impl ResponseHead {
     fn from_bytes(bytes: &[u8]) -> Result<Option<Self>, Fault> {
         let mut headers = [EMPTY_HEADER; MOST_HEADERS];
         let mut response = Response::new(&mut headers);
-        let length = match response.parse(bytes) {
+        let length = match make_lenient_parser().parse_response(&mut response, bytes) {
             Ok(Status::Complete(length)) => length,
             Ok(Status::Partial) => return Ok(None),
-            Err(httparse::Error::TooManyHeaders) => {
-                return Err(Fault::NoHttp("it has more than 128 headers"));
-            }
-            Err(_) => return Err(Fault::NoHttp("it does not begin like an answer of HTTP/1")),
+            Err(error) => return Err(Fault::NoHttp(explain_head_error(error))),
         };
         let (status, minor) = (response.code.unwrap_or(0), response.version.unwrap_or(0));
         let (mut bytes_left, mut chunked, mut location) = (None, false, None);
-        // HTTP/1.0 closes by default, 1.1 keeps the connection.
-        let mut closes = minor == 0;
+        let (mut says_close, mut says_keep) = (false, false);
         for header in &*response.headers {
             let value = || header.value.trim_ascii();
             let has = |word: &str| {
@@ -232,9 +228,11 @@ impl ResponseHead {
             } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
                 chunked |= has("chunked");
             } else if header.name.eq_ignore_ascii_case("connection") {
-                closes = has("close") || (closes && !has("keep-alive"));
+                says_close |= has("close");
+                says_keep |= has("keep-alive");
             } else if header.name.eq_ignore_ascii_case("location") {
-                location = Some(String::from_utf8_lossy(value()).into_owned());
+                let text = String::from_utf8_lossy(value());
+                location = Some(text.replace(['\r', '\n'], " "));
             }
         }
         let body = match (status, chunked, bytes_left) {
@@ -245,8 +243,29 @@ impl ResponseHead {
             (_, false, Some(bytes)) => ResponsePart::Bytes(bytes),
             (_, false, None) => ResponsePart::UntilClosed,
         };
-        closes |= body == ResponsePart::UntilClosed;
+        // HTTP/1.0 closes by default, 1.1 keeps the connection.
+        let closes = says_close || minor == 0 && !says_keep || body == ResponsePart::UntilClosed;
         Ok(Some(Self { length, status, closes, body, location }))
+    }
+}
+
+/// Reads what RFC 9112 asks of user agents, too: folded lines (5.2), and a blank before a colon (5.1).
+fn make_lenient_parser() -> ParserConfig {
+    let mut parser = ParserConfig::default();
+    parser
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .allow_spaces_after_header_name_in_responses(true);
+    parser
+}
+
+fn explain_head_error(error: httparse::Error) -> &'static str {
+    use httparse::Error::{HeaderName, HeaderValue, NewLine, Status, TooManyHeaders};
+    match error {
+        TooManyHeaders => "it has more than 128 headers",
+        HeaderName => "a line of its head does not begin with a name and a colon",
+        HeaderValue | NewLine => "a line of its head holds a control character",
+        Status => "its first line has no status of three digits",
+        _ => "it does not begin like an answer of HTTP/1",
     }
 }
 
@@ -304,6 +323,27 @@ mod tests {
             ),
             (&format!("HTTP/1.1 200 OK\r\nConnection: Keep-Alive\r\n{body}"), 200, "hi", false),
             (&format!("HTTP/1.1 200 OK\r\nConnection: x, Close\r\n{body}"), 200, "hi", true),
+            // Folded lines, and a blank before the colon.
+            (
+                &format!("HTTP/1.1 200 OK\r\nX-A: b\r\n  c\r\nServer : x\r\n{body}"),
+                200,
+                "hi",
+                false,
+            ),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length:\r\n\t2\r\nConnection: x,\r\n close\r\n\r\nhi",
+                200,
+                "hi",
+                true,
+            ),
+            (
+                &format!(
+                    "HTTP/1.1 200 OK\r\nConnection: close\r\nConnection: keep-alive\r\n{body}"
+                ),
+                200,
+                "hi",
+                true,
+            ),
             (&format!("HTTP/1.0 200 OK\r\n{body}"), 200, "hi", true),
             (&format!("HTTP/1.0 200 OK\r\nconnection: keep-alive\r\n{body}"), 200, "hi", false),
         ] {
@@ -324,6 +364,10 @@ mod tests {
             |body: &str| format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{body}");
         for (text, reason) in [
             ("SSH-2.0-OpenSSH_9.2p1\r\n".to_owned(), "does not begin"),
+            ("HTTP/1.1 200 OK\r\nno colon\r\n\r\n".into(), "does not begin with a name"),
+            ("HTTP/1.1 200 OK\r\n folded: x\r\n\r\n".into(), "does not begin with a name"),
+            ("HTTP/1.1 200 OK\r\nX: \0\r\n\r\n".into(), "control character"),
+            ("HTTP/1.1 2x0 OK\r\n\r\n".into(), "no status"),
             ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n".into(), "no number"),
             (
                 "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n".into(),
@@ -335,7 +379,7 @@ mod tests {
             (chunked("1\r\nab\r\n"), "longer than its size"),
             (chunked("80000000\r\n"), "longer than 64 MiB"),
             ("HTTP/1.1 200 OK\r\nContent-Length: 2147483648\r\n\r\n".into(), "longer than 64 MiB"),
-            (format!("HTTP/1.1 200 OK\r\n{}", "X: y\r\n".repeat(129)), "128 headers"),
+            (format!("HTTP/1.1 200 OK\r\n{}", "X: y\r\n".repeat(130)), "128 headers"),
             (format!("HTTP/1.1 200 OK\r\nX: {}", "y".repeat(MOST_HEAD)), "64 KiB"),
         ] {
             let error = read(&text, 4096).unwrap_err().to_string();

@@ -1,23 +1,22 @@
 //! Turns the keys of a job into levels of an experiment.
 
 use super::FioProblem;
-use super::lines::{FioKey, FioLines};
-use super::values::{format_size, parse_bytes, parse_number, parse_seconds};
+use super::lines::{FioKey, FioLines, SAME_SETTINGS, find_setting};
+use super::values::{
+    UnknownForm, explain_form, format_size, parse_bytes, parse_number, parse_seconds,
+};
 
-const KNOWN: [&str; 20] = [
+/// Further names of some are in [`SAME_SETTINGS`].
+const KNOWN: [&str; 16] = [
     "rw",
-    "readwrite",
     "rwmixread",
-    "rwmixwrite",
     "bs",
-    "blocksize",
     "size",
     "nrfiles",
     "numjobs",
     "iodepth",
     "ioengine",
     "direct",
-    "buffered",
     "invalidate",
     "fsync",
     "fdatasync",
@@ -66,31 +65,42 @@ fn quote_toml(text: impl std::fmt::Display) -> String {
     format!("\"{text}\"")
 }
 
+/// Says why a value can't be had, and what could be; `takes` says whether another could.
+fn explain_value(value: &str, valid: &str, takes: impl Fn(&str) -> bool) -> String {
+    if value.contains('$') {
+        return "bakeoff puts nothing from the environment into a job: write the value".into();
+    }
+    match explain_form(value) {
+        None => format!("valid: {valid}"),
+        Some(UnknownForm { instead: Some(other), why }) if takes(&other) => {
+            format!("write {other}; {why}")
+        }
+        Some(UnknownForm { why, .. }) => format!("{why}; valid: {valid}"),
+    }
+}
+
 impl<'a> FioJobReader<'a, '_> {
-    fn find_key(&self, names: &[&str]) -> Option<FioKey<'a>> {
-        self.lines.keys.iter().find(|key| names.contains(&key.name)).copied()
+    fn find_key(&self, setting: &str) -> Option<FioKey<'a>> {
+        self.lines.keys.iter().find(|key| find_setting(key.name) == setting).copied()
     }
 
     /// Returns the default if the key is absent; notes a value that can't be read.
     fn read_key<T>(
         &mut self,
-        names: &[&str],
+        setting: &str,
         default: T,
         valid: &str,
-        read: impl FnOnce(&str) -> Option<T>,
+        read: impl Fn(&str) -> Option<T>,
     ) -> T {
-        let Some(key) = self.find_key(names) else { return default };
+        let Some(key) = self.find_key(setting) else { return default };
         // A key without a value turns something on.
         let value = key.value.unwrap_or("1");
         match read(value) {
             Some(value) => value,
             None => {
-                let what = if value.contains('$') {
-                    "bakeoff puts nothing from the environment into a job: write the value"
-                        .to_owned()
-                } else {
-                    format!("`{}={value}` can't be had; valid: {valid}", key.name)
-                };
+                let takes = |other: &str| read(other).is_some();
+                let why = explain_value(value, valid, takes);
+                let what = format!("`{}={value}` can't be had; {why}", key.name);
                 self.problems.push(key.problem_of_value(what));
                 default
             }
@@ -98,7 +108,7 @@ impl<'a> FioJobReader<'a, '_> {
     }
 
     fn read_switch(&mut self, name: &str, default: bool) -> bool {
-        self.read_key(&[name], default, "0 or 1", |text| match text {
+        self.read_key(name, default, "0 or 1", |text| match text {
             "0" => Some(false),
             "1" => Some(true),
             _ => None,
@@ -107,12 +117,12 @@ impl<'a> FioJobReader<'a, '_> {
 
     fn read_number(&mut self, name: &str, default: u64, most: u64) -> u64 {
         let valid = format!("1 to {most}");
-        self.read_key(&[name], default, &valid, |text| parse_number(text, 1..=most))
+        self.read_key(name, default, &valid, |text| parse_number(text, 1..=most))
     }
 
-    fn require_key(&mut self, names: &[&str], why: &str) {
-        if self.find_key(names).is_none() {
-            let what = format!("the job has no `{}`: {why}", names[0]);
+    fn require_key(&mut self, setting: &str, why: &str) {
+        if self.find_key(setting).is_none() {
+            let what = format!("the job has no `{setting}`: {why}");
             self.problems.push(FioProblem { line: self.lines.job, column: 1, what });
         }
     }
@@ -120,7 +130,8 @@ impl<'a> FioJobReader<'a, '_> {
     fn refuse_unknown(&mut self) {
         for key in &self.lines.keys {
             let name = key.name;
-            let known = || KNOWN.iter().chain(&ALSO_KNOWN).chain(&IDLE);
+            let further = SAME_SETTINGS.iter().map(|names| &names[1]);
+            let known = || KNOWN.iter().chain(&ALSO_KNOWN).chain(&IDLE).chain(further.clone());
             if known().any(|known| *known == name) {
                 continue;
             }
@@ -142,26 +153,23 @@ impl<'a> FioJobReader<'a, '_> {
     }
 
     fn read_levels(&mut self) -> Vec<(&'static str, String)> {
+        let known = self.problems.len();
         let jobs = self.read_number("numjobs", 1, 1024);
-        let files = self.read_number("nrfiles", 1, 1024 / jobs);
-        self.require_key(&["size"], "say how large its files are, as size=1g");
-        let valid = "bytes, as 64m or 16g, a multiple of 4k; of all jobs together 1m to 64t";
-        let each = self.read_key(&["size"], 1 << 20, valid, |text| {
-            let all =
-                |each: u64| if each.is_multiple_of(4096) { each.checked_mul(jobs) } else { None };
-            parse_bytes(text)
-                .filter(|each| all(*each).is_some_and(|it| (1_u64 << 20..=64 << 40).contains(&it)))
+        // Limits of all jobs together say nothing while their number is not known.
+        let counted = (self.problems.len() == known).then_some(jobs);
+        let files = self.read_files(counted);
+        self.require_key("size", "say how large its files are, as size=1g");
+        let each = self.read_size(counted);
+        let block = self.read_key("bs", 4096, "4k to 16m, a multiple of 4k", |text| {
+            let valid = |it: &u64| it.is_multiple_of(4096) && (4096..=16 << 20).contains(it);
+            parse_bytes(text).filter(valid)
         });
-        let block =
-            self.read_key(&["bs", "blocksize"], 4096, "4k to 16m, a multiple of 4k", |text| {
-                let valid = |it: &u64| it.is_multiple_of(4096) && (4096..=16 << 20).contains(it);
-                parse_bytes(text).filter(valid)
-            });
         self.require_key(
-            &["runtime"],
+            "runtime",
             "bakeoff measures for a time, as runtime=30, and not for a number of bytes",
         );
-        let seconds = self.read_key(&["runtime"], 10, "1 second to a day", |text| {
+        let valid = "whole seconds, 1 second to a day, as 30, 30s, 5m or 1h";
+        let seconds = self.read_key("runtime", 10, valid, |text| {
             parse_seconds(text).filter(|seconds| (1..=86_400).contains(seconds))
         });
         let (pattern, is_mixed, in_order) = self.read_pattern();
@@ -192,11 +200,33 @@ impl<'a> FioJobReader<'a, '_> {
         levels
     }
 
+    /// Returns the files of each job.
+    fn read_files(&mut self, jobs: Option<u64>) -> u64 {
+        let most = 1024 / jobs.unwrap_or(1);
+        let valid = match jobs {
+            Some(jobs @ 2..) => format!("1 to {most}: the {jobs} jobs have 1024 files at most"),
+            _ => format!("1 to {most}"),
+        };
+        self.read_key("nrfiles", 1, &valid, |text| parse_number(text, 1..=most))
+    }
+
+    /// Returns the bytes of each job's files.
+    fn read_size(&mut self, jobs: Option<u64>) -> u64 {
+        let valid = "bytes, as 64m or 16g, a multiple of 4k; of all jobs together 1m to 64t";
+        let fits = |each: &u64| {
+            let all = jobs.is_none_or(|jobs| {
+                each.checked_mul(jobs).is_some_and(|all| (1_u64 << 20..=64 << 40).contains(&all))
+            });
+            all && each.is_multiple_of(4096)
+        };
+        self.read_key("size", 1 << 20, valid, |text| parse_bytes(text).filter(fits))
+    }
+
     /// Returns the pattern, whether it is a mix, and whether it is in order.
     fn read_pattern(&mut self) -> (String, bool, bool) {
-        self.require_key(&["rw", "readwrite"], "say what it does, as rw=randread");
+        self.require_key("rw", "say what it does, as rw=randread");
         let valid = "read, write, rw, randread, randwrite, randrw";
-        let pattern = self.read_key(&["rw", "readwrite"], "randread", valid, |text| match text {
+        let pattern = self.read_key("rw", "randread", valid, |text| match text {
             "read" => Some("seqread"),
             "write" => Some("seqwrite"),
             "rw" | "readwrite" => Some("seqrw"),
@@ -206,8 +236,9 @@ impl<'a> FioJobReader<'a, '_> {
             _ => None,
         });
         let share = |text: &str| parse_number(text, 1..=99);
-        let writes = self.read_key(&["rwmixwrite"], 50, "1 to 99", share);
-        let reads = self.read_key(&["rwmixread"], 100 - writes, "1 to 99", share);
+        let is_of_writes = self.find_key("rwmixread").is_some_and(|it| it.name == "rwmixwrite");
+        let share = self.read_key("rwmixread", 50, "1 to 99", share);
+        let reads = if is_of_writes { 100 - share } else { share };
         let is_mixed = pattern.ends_with("rw");
         let name = if is_mixed { format!("{pattern}:{reads}") } else { pattern.to_owned() };
         (name, is_mixed, pattern.starts_with("seq"))
@@ -216,7 +247,7 @@ impl<'a> FioJobReader<'a, '_> {
     /// Returns the system calls and the requests in flight: only io_uring has more than one.
     fn read_engine(&mut self) -> (&'static str, u64) {
         let valid = "sync, psync, io_uring";
-        let calls = self.read_key(&["ioengine"], "plain", valid, |text| match text {
+        let calls = self.read_key("ioengine", "plain", valid, |text| match text {
             "sync" | "psync" => Some("plain"),
             "io_uring" => Some("io_uring"),
             _ => None,
@@ -226,25 +257,18 @@ impl<'a> FioJobReader<'a, '_> {
     }
 
     fn is_direct(&mut self) -> bool {
-        let is_direct = self.read_switch("direct", false);
-        match self.find_key(&["buffered"]) {
-            Some(key) if self.find_key(&["direct"]).is_some() => {
-                self.problems.push(key.name_problem("`direct` says it already: leave one out"));
-                is_direct
-            }
-            Some(_) => !self.read_switch("buffered", true),
-            None => is_direct,
-        }
+        let is_negated = self.find_key("direct").is_some_and(|key| key.name == "buffered");
+        self.read_switch("direct", is_negated) != is_negated
     }
 
     fn read_sync(&mut self) -> String {
         let writes = |text: &str| parse_number(text, 0..=1_000_000);
         let valid = "0 to 1000000 writes";
         let rules = [
-            ("fsync", self.read_key(&["fsync"], 0, valid, writes)),
-            ("fdatasync", self.read_key(&["fdatasync"], 0, valid, writes)),
+            ("fsync", self.read_key("fsync", 0, valid, writes)),
+            ("fdatasync", self.read_key("fdatasync", 0, valid, writes)),
         ];
-        let dsync = self.read_key(&["sync"], false, "none, dsync", |text| match text {
+        let dsync = self.read_key("sync", false, "none, dsync", |text| match text {
             "0" | "none" => Some(false),
             "dsync" => Some(true),
             _ => None,
@@ -252,7 +276,7 @@ impl<'a> FioJobReader<'a, '_> {
         let mut given = rules.iter().filter(|(_, writes)| *writes > 0);
         let first = given.next();
         if let Some((name, _)) = given.next().or(first.filter(|_| dsync))
-            && let Some(key) = self.find_key(&[*name])
+            && let Some(key) = self.find_key(name)
         {
             let what = "`fsync`, `fdatasync` and `sync=dsync` exclude each other: leave one";
             self.problems.push(key.name_problem(what));
@@ -265,7 +289,7 @@ impl<'a> FioJobReader<'a, '_> {
     }
 
     fn read_rate(&mut self, jobs: u64, is_mixed: bool) -> Option<String> {
-        let key = self.find_key(&["rate_iops"])?;
+        let key = self.find_key("rate_iops")?;
         if is_mixed {
             let what = "fio limits each kind of a mix by itself, and bakeoff all requests together: leave \
                         `rate_iops` out, and give --rate";
