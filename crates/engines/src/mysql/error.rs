@@ -1,4 +1,4 @@
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 
 use mysql::{DriverError, Error as Failure};
 
@@ -47,7 +47,9 @@ pub(super) fn explain_failure(failure: &Failure) -> String {
     match failure {
         Failure::MySqlError(answer) => answer.message.clone(),
         Failure::IoError(error) => error.to_string(),
-        Failure::CodecError(error) => error.to_string(),
+        Failure::CodecError(error) => {
+            find_io(failure).map_or_else(|| error.to_string(), ToString::to_string)
+        }
         Failure::DriverError(error) => error.to_string(),
         Failure::UrlError(error) => error.to_string(),
         Failure::TlsError(error) => error.to_string(),
@@ -56,6 +58,14 @@ pub(super) fn explain_failure(failure: &Failure) -> String {
         }
         Failure::FromValueError(_) => "a value that it holds can't be read".into(),
         Failure::FromRowError(_) => "a row that it holds can't be read".into(),
+    }
+}
+
+fn find_io(failure: &Failure) -> Option<&io::Error> {
+    match failure {
+        Failure::IoError(error) => Some(error),
+        Failure::CodecError(error) => std::error::Error::source(error)?.downcast_ref(),
+        _ => None,
     }
 }
 
@@ -125,8 +135,10 @@ pub(super) fn no_connection(failure: &Failure) -> String {
     let Failure::MySqlError(answer) = failure else {
         let why = match failure {
             Failure::DriverError(DriverError::CouldNotConnect(Some((_, why, _)))) => why.clone(),
-            Failure::IoError(error) if error.kind() == ErrorKind::WouldBlock => explain_silence(),
-            other => explain_failure(other),
+            other => match find_io(other) {
+                Some(error) if error.kind() == ErrorKind::WouldBlock => explain_silence(),
+                _ => explain_failure(other),
+            },
         };
         return format!(
             "no connection to the server: {why}; look whether it is running, and whether the URL's \

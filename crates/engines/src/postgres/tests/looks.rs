@@ -46,14 +46,18 @@ fn what_would_stop_a_trial_is_said_before() {
 #[test]
 fn poolers_and_unknown_ways_to_log_in_are_named() {
     let pooler = b"E\0\0\0\x42SFATAL\0VFATAL\0C08P01\0Munsupported startup parameter: options\0\0";
-    for (answer, words) in [
-        (&pooler[..], "a pooler seems to stand before"),
-        (b"R\0\0\0\x08\0\0\0\x07", "a way to log in that bakeoff does not know"),
-        (b"R\0\0\0\x11\0\0\0\x0aUNKNOWN\0\0", "a way to log in that bakeoff does not know"),
-        (b"R\0\0\0\x08\0\0\0\x03", "the server asks for a password"),
+    for (user, answer, words) in [
+        ("u", &pooler[..], "a pooler seems to stand before"),
+        ("u", b"R\0\0\0\x08\0\0\0\x07", "a way to log in that bakeoff does not know"),
+        (
+            "u:word",
+            b"R\0\0\0\x11\0\0\0\x0aUNKNOWN\0\0",
+            "a way to log in that bakeoff does not know",
+        ),
+        ("u", b"R\0\0\0\x08\0\0\0\x03", "the server asks for a password"),
     ] {
         let port = answer_logins(answer);
-        let there = ExternalPostgres::new(&format!("postgres://u@127.0.0.1:{port}/d"));
+        let there = ExternalPostgres::new(&format!("postgres://{user}@127.0.0.1:{port}/d"));
         let said = list_problems(&there.expect("a URL"));
         assert!(said.contains(words), "{said}");
     }
