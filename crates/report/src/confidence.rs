@@ -141,7 +141,8 @@ fn describe_unpaid<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>])
             }
         }
     }
-    (!names.is_empty()).then(|| format!("{} still had writes to do at the end", words::join_list(&names)))
+    (!names.is_empty())
+        .then(|| format!("{} still had writes to do at the end", words::join_list(&names)))
 }
 
 fn grade_weight(weight: Weight) -> ConfidenceGrade {

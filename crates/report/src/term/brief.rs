@@ -33,12 +33,8 @@ const NEXT: usize = 3;
 /// How many warnings are named.
 const WARNINGS: usize = 2;
 /// Factors that an answer without is no answer.
-const TOLD: [OwnFactor; 4] = [
-    OwnFactor::Memory,
-    OwnFactor::Clients,
-    OwnFactor::Rate,
-    OwnFactor::Neighbours,
-];
+const TOLD: [OwnFactor; 4] =
+    [OwnFactor::Memory, OwnFactor::Clients, OwnFactor::Rate, OwnFactor::Neighbours];
 
 pub fn write(document: &Document, options: &Options) -> Result<String> {
     let layout = DocumentLayout::new(document).with_present(&options.present);

@@ -96,7 +96,10 @@ fn it_ends_with_what_to_do_next() {
     let won = next(&of_factors(vec![]));
     assert!(won.contains("Choose lmdb."), "{won}");
     let open = next(&Sample { half_width: 0.9, ..plausible() }.document());
-    assert!(open.contains("More repetitions may decide it") && open.contains("bakeoff run"), "{open}");
+    assert!(
+        open.contains("More repetitions may decide it") && open.contains("bakeoff run"),
+        "{open}"
+    );
     let broken = next(&with(of_factors(vec![]), json!({"cells/0/broken_promise": "not-synced"})));
     assert!(broken.contains("Do not choose"), "{broken}");
     let cut_off = next(&with(plausible().document(), json!({"run/status": "interrupted"})));
