@@ -38,6 +38,7 @@ mod countdown;
 mod cut;
 mod data;
 mod durable;
+mod extended;
 mod inode;
 mod listing;
 mod moments;

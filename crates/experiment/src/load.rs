@@ -189,7 +189,22 @@ fn trust_engines(
             refuse(title, given, &named);
         }
     }
+    for (factor, levels) in &layer.factors {
+        let sockets = levels.iter().filter(in_file).filter(|it| is_socket(&it.value));
+        for given in sockets.filter(|_| factor.name() == PAGE_URL) {
+            let title = format!("the file makes bakeoff send requests to `{}`", given.value);
+            refuse(Some(title), given, "it on the command line: --url ");
+        }
+    }
     if problems.is_empty() { Ok(()) } else { Err(problems.into()) }
+}
+
+/// The factor of the workload `page`.
+const PAGE_URL: &str = "url";
+
+/// A socket of this machine may belong to an administrator's service.
+fn is_socket(url: &str) -> bool {
+    url.trim_start().to_ascii_lowercase().starts_with("http+unix:")
 }
 
 fn value_of<T: Clone>(given: &Option<LocatedValue<T>>) -> Option<T> {

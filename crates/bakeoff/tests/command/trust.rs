@@ -141,3 +141,17 @@ fn what_has_no_end_is_refused_with_words() {
         place.run_soon(&["run", "evil.toml", "--out", "r"]).code(2).says(&[text]);
     }
 }
+
+/// An administrator's service may listen on a socket that only root may use.
+#[test]
+fn a_socket_that_the_file_names_gets_no_request() {
+    let place = Place::new();
+    let socket = place.path("admin.sock");
+    let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let url = format!("http+unix://{}/stop", socket.display().to_string().replace('/', "%2F"));
+    place.write("evil.toml", &format!("workload = \"page\"\nurl = \"{url}\"\n"));
+    let run = ["run", "evil.toml", "--dry-run"];
+    place.run(&run).code(2).says(&["send requests to", "--url", "--trust-experiment"]);
+    assert!(listener.accept().is_err(), "it was connected to");
+}

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bakeoff_devices::plug::Contents;
 use bakeoff_folders::Dir;
@@ -42,6 +42,19 @@ pub(super) struct BackingContents<'a> {
 }
 
 impl BackingContents<'_> {
+    pub(super) fn backing(&self) -> &Dir {
+        &self.backing
+    }
+
+    /// `None` for a file without a name, and for the root.
+    pub(super) fn path_below_backing(&self, ino: InodeNumber) -> Option<&Path> {
+        self.files.get(&ino).map(|file| file.path.as_path())
+    }
+
+    pub(super) fn open_orphan(&self, ino: InodeNumber) -> io::Result<File> {
+        Ok(File::from(self.orphans.open_orphan(ino)?))
+    }
+
     fn with_file<T>(
         &self,
         ino: InodeNumber,
@@ -53,7 +66,7 @@ impl BackingContents<'_> {
             _ => {
                 let file = match self.files.get(&ino) {
                     Some(file) => open_below(&self.backing, &file.path, file.number)?,
-                    None => File::from(self.orphans.open_orphan(ino)?),
+                    None => self.open_orphan(ino)?,
                 };
                 let read = read(&file);
                 *open = Some((ino, file));

@@ -116,7 +116,8 @@ impl Volume {
         let pending = model.pending.state();
         let copies = self.mirror_copies(&model, pending);
         let image = pending.image_on(copies.as_ref(), keep, seed, &contents)?;
-        materialise(&image, &contents, &place)
+        materialise(&image, &contents, &place)?;
+        contents.copy_extended(&image, &place)
     }
 
     /// The places of pending data on an array; `None` without copies. Extents are those at the time

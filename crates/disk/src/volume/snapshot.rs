@@ -105,7 +105,8 @@ impl Volume {
         let made = SnapshotContents::new(self, moment, number).and_then(|contents| {
             let copies = self.mirror_copies(&self.lock_model(), &pending);
             let image = pending.image_on(copies.as_ref(), keep, seed, &contents)?;
-            materialise(&image, &contents, &place)
+            materialise(&image, &contents, &place)?;
+            contents.present.borrow().copy_extended(&image, &place)
         });
         self.end_recording();
         made
@@ -142,7 +143,8 @@ impl Volume {
         let contents = history.contents_at(moment, &present);
         let copies = self.mirror_copies(&model, &pending);
         let image = pending.image_on(copies.as_ref(), keep, seed, &contents)?;
-        materialise(&image, &contents, &place)
+        materialise(&image, &contents, &place)?;
+        present.copy_extended(&image, &place)
     }
 
     /// The remembered history up to the first awaited moment, with the power off, in a form that

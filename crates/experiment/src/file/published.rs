@@ -173,6 +173,24 @@ impl ExperimentReader<'_> {
         }
     }
 
+    /// No link leads out of the experiment's folder, and nothing but a file is read.
+    fn check_plain(&self, name: &str) -> Result<(), ExperimentProblem> {
+        let mut path = Path::new(&self.source.name).parent().unwrap_or(Path::new("")).to_owned();
+        for part in Path::new(name).components() {
+            path.push(part);
+            // What is not there is told when it is read.
+            let Ok(found) = path.symlink_metadata() else { return Ok(()) };
+            let what = match found.file_type() {
+                kind if kind.is_symlink() => "is a link, which is not followed",
+                kind if kind.is_file() || kind.is_dir() => continue,
+                _ => "is no file",
+            };
+            let title = format!("`{}` {what}", path.display());
+            return Err(ExperimentProblem::new(title).with_help("put the file itself there"));
+        }
+        Ok(())
+    }
+
     fn file_beside(&self, name: &str) -> Result<String, ExperimentProblem> {
         let preset = self.vocabulary.presets.iter().find(|it| it.name == self.source.name);
         if let Some(text) = preset.and_then(|preset| preset.find_file(name)) {
@@ -186,6 +204,7 @@ impl ExperimentReader<'_> {
         }
         let path = Path::new(&self.source.name).parent().unwrap_or(Path::new("")).join(name);
         let shown = path.display().to_string();
+        self.check_plain(name)?;
         let bytes = read_bytes(&shown)
             .map_err(|error| ExperimentProblem::new(format!("can't read `{shown}`: {error}")))?;
         if bytes.len() > MOST_BYTES {

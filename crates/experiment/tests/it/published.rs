@@ -1,6 +1,8 @@
 //! What somebody else measured: how it is read, and how it is told what is wrong with it.
 
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
 
 use crate::common::{assert_has, good, load_in, rows, vocabulary};
 use bakeoff_experiment::{Error, Experiment};
@@ -102,4 +104,25 @@ error: unknown operation `crate_issue`
   = help: did you mean `create_issue`?
   = help: valid: create_issue, process_issues";
     assert_eq!(text.expect_err("there is no such one"), shown);
+}
+
+/// A stranger's archive may have a link to any file, and a pipe that nobody writes into.
+#[test]
+fn a_file_beside_the_experiment_is_no_link_and_no_pipe() {
+    let folder = tempfile::tempdir().unwrap();
+    let (place, secret) = (folder.path().join("stranger"), folder.path().join("secret.csv"));
+    fs::create_dir(&place).unwrap();
+    fs::write(&secret, CSV).unwrap();
+    symlink(&secret, place.join("link.csv")).unwrap();
+    symlink(folder.path(), place.join("up")).unwrap();
+    assert!(Command::new("mkfifo").arg(place.join("pipe.csv")).status().unwrap().success());
+    for (name, why) in [
+        ("link.csv", "is a link, which is not followed"),
+        ("up/secret.csv", "is a link, which is not followed"),
+        ("pipe.csv", "is no file"),
+    ] {
+        let toml = TOML.replace("paper.csv", name);
+        let error = load_in(&place, &toml, "", &vocabulary()).expect_err(name).to_string();
+        assert!(error.contains(why) && !error.contains("create,1,10"), "{error}");
+    }
 }

@@ -128,7 +128,7 @@ fn indexed_job(job: &ClusterJob, pod: &Pod<'_>, has_file: bool) -> Value {
     let container = json!({
         "name": "bakeoff",
         "image": pod.image,
-        "command": ["/bin/sh", "-c", pod_script(job, has_file), "bakeoff", pod.program],
+        "command": ["/bin/sh", "-c", keep_dollars(&pod_script(job, has_file)), "bakeoff", keep_dollars(pod.program)],
         "env": [{ "name": SHARDS, "value": shards.to_string() }],
         "volumeMounts": mounts,
     });
@@ -163,6 +163,12 @@ fn nodes_comment() -> String {
         "Pods run on nodes that are kept for bakeoff alone. For each, before the job: \
          kubectl label nodes NODE {NODES}={ONLY}; kubectl taint nodes NODE {NODES}=:NoSchedule"
     )
+}
+
+/// Kubernetes puts a variable in the place of `$(NAME)`, and `$` in that of `$$`. Source: *Define
+/// Dependent Environment Variables* of its documentation.
+fn keep_dollars(text: &str) -> String {
+    text.replace('$', "$$")
 }
 
 /// The script of a pod; its first argument is the path of bakeoff.

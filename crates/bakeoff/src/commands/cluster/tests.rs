@@ -171,14 +171,21 @@ const STOPPED: &str = "trap 'sleep 0.2; echo whole >>\"$folder/run.sqlite\"; exi
     kill -TERM \"$PPID\"\n\
     while :; do sleep 0.05; done\n";
 
+/// A `$` alone would stand before a variable's name.
+fn expand_as_kubernetes(text: &str) -> String {
+    let single = text.replace("$$", "");
+    assert!(!single.contains('$'), "{text}");
+    text.replace("$$", "$")
+}
+
 /// What a pod would run, in folders of a place of its own.
 fn pod(job: &ClusterJob, place: &Path) -> Output {
     let pod = kubernetes::Pod { image: "lab", claim: "runs", program: &job.program };
     let manifest: Value =
         serde_json::from_str(&kubernetes::build_manifest(job, &pod).unwrap()).unwrap();
     let command = &manifest["spec"]["template"]["spec"]["containers"][0]["command"];
-    let script = command[2].as_str().unwrap();
-    let script = ["/collected", "/local"].iter().fold(script.to_owned(), |script, folder| {
+    let script = expand_as_kubernetes(command[2].as_str().unwrap());
+    let script = ["/collected", "/local"].iter().fold(script, |script, folder| {
         std::fs::create_dir_all(place.join(&folder[1..])).unwrap();
         script.replace(&format!("{folder}/"), &format!("{}{folder}/", place.display()))
     });
@@ -298,9 +305,10 @@ fn the_manifest_is_a_job_as_kubernetes_describes_it() {
     assert_eq!(apart["labelSelector"]["matchLabels"]["bakeoff"], label);
     let container = &spec["template"]["spec"]["containers"][0];
     assert_eq!(container["env"][0], serde_json::json!({ "name": SHARDS, "value": "2" }));
-    assert_eq!(container["command"][4], NASTY);
-    let script = container["command"][2].as_str().unwrap();
-    let checked = bash(&["-n"], script, place.path());
+    let expanded = |at: usize| expand_as_kubernetes(container["command"][at].as_str().unwrap());
+    assert_eq!(expanded(4), NASTY);
+    let script = expanded(2);
+    let checked = bash(&["-n"], &script, place.path());
     assert!(checked.status.success() && !script.contains("owned"), "{}", said(&checked));
 }
 

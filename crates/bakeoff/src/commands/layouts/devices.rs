@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::slice;
 
 use super::users::{self, Number};
@@ -15,8 +15,10 @@ pub fn read_devices(patterns: &[String]) -> Result<Vec<String>, String> {
     for pattern in patterns {
         for device in expand_pattern(pattern)? {
             check_path(&device)?;
-            if devices.contains(&device) {
-                return Err(format!("{device} is named twice; name each disk once"));
+            let is_same = |known: &&String| real_path(known) == real_path(&device);
+            if let Some(known) = devices.iter().find(is_same) {
+                let other = if *known == device { "" } else { &format!(", as {known}, too") };
+                return Err(format!("{device} is named twice{other}; name each disk once"));
             }
             devices.push(device);
             if devices.len() > MOST {
@@ -25,6 +27,11 @@ pub fn read_devices(patterns: &[String]) -> Result<Vec<String>, String> {
         }
     }
     Ok(devices)
+}
+
+/// Two names may lead to one disk: links, and `/dev/./sda`. A disk that is not there has its name alone.
+fn real_path(device: &str) -> PathBuf {
+    fs::canonicalize(device).unwrap_or_else(|_| Path::new(device).components().collect())
 }
 
 fn expand_pattern(pattern: &str) -> Result<Vec<String>, String> {
@@ -179,6 +186,8 @@ mod tests {
             (&["/dev/sd[e-b]"], "brackets without letters"),
             (&["/dev/sd[;]"], "brackets without letters"),
             (&["/dev/sd[b-d]", "/dev/sdc"], "/dev/sdc is named twice"),
+            (&["/dev/sdb", "/dev/./sdb"], "/dev/./sdb is named twice, as /dev/sdb, too"),
+            (&["/dev/stdin", "/dev/fd/0"], "/dev/fd/0 is named twice, as /dev/stdin, too"),
             (&["/dev/sd[a-z][a-z]"], "more than 64 disks"),
         ] {
             let error = all(wrong).expect_err("it is wrong");
