@@ -534,7 +534,7 @@ mod tests {
             panic!("opened")
         };
         let lines: Vec<_> = said.lines().collect();
-        assert_eq!(lines[0], "it.sql:1: its column late is a MYSQL_TYPE_TIME: cast it to CHAR");
+        assert_eq!(lines[0], "it.sql:1: its column late is a TIME: cast it to CHAR");
         assert!(lines[1].starts_with("it.sql:2: You have an error in your SQL syntax"), "{said}");
     }
 }
