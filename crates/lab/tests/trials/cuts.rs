@@ -158,7 +158,10 @@ fn placed_while_it_pays(name: &str, known: &[&str]) -> Vec<Cut> {
         let came = cut.placed.as_ref().filter(|placed| placed.came);
         assert!(came.is_none_or(|placed| known.contains(&&*placed.payment)), "{came:?}");
     }
-    cuts
+    // On a busy machine the time of one may be over before its place comes: then it is a cut at any moment, of which
+    // there are tests of their own.
+    let came = |cut: &Cut| cut.placed.as_ref().is_none_or(|placed| placed.came);
+    cuts.into_iter().filter(came).collect()
 }
 
 fn torn_pages_are_caught() {
