@@ -228,7 +228,7 @@ fn draw_axes(out: &mut String, panel: &LinePanel, scale: &PanelScale, across: &L
             draw_segment(out, "base", (x - 2.5, base + 5.0), (x + 2.5, base - 5.0));
         }
     }
-    draw_text(out, "tick start", right + ROW_NAME, base + 15.0, &panel.factor);
+    draw_text(out, "tick start", right + ROW_NAME, base + 15.0, words::name_axis(&panel.factor));
 }
 
 /// Along these faint lines a figure grows as the level does: more clients add nothing.

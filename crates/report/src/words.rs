@@ -1,6 +1,6 @@
 //! Formats numbers and levels for readers: three significant digits, units that fit.
 
-use bakeoff_analysis::RatioBound;
+use bakeoff_analysis::{FLUSH_US, RatioBound};
 use bakeoff_results::{OwnFactor, Run};
 
 /// Three significant digits, and no more than the integer part needs.
@@ -229,11 +229,17 @@ pub fn capitalize(text: &str) -> String {
     rest.next().map_or(String::new(), |first| first.to_uppercase().to_string() + rest.as_str())
 }
 
+/// The name of a numeric factor over its levels, with its unit.
+pub fn name_axis(factor: &str) -> &str {
+    if factor == FLUSH_US { "flush, µs" } else { factor }
+}
+
 /// Follows "with".
 pub fn phrase_level(factor: &str, level: &str) -> String {
     match (OwnFactor::from_name(factor), level) {
         (Some(OwnFactor::Engine), _) => level.into(),
         (None, _) if factor == "operation" => level.into(),
+        (None, _) if factor == FLUSH_US => format!("a flush of {level} µs"),
         (Some(OwnFactor::Clients), "1") => "1 client".into(),
         (Some(OwnFactor::Clients), _) => format!("{level} clients"),
         (Some(OwnFactor::Neighbours), "0") => "no neighbours".into(),

@@ -106,7 +106,7 @@ fn build_sentence<'a>(
 
 /// A name keeps its own letters.
 fn continue_sentence(finding: &str) -> String {
-    const OWN: [&str; 4] = ["Nothing ", "It depends ", "None ", "Neither "];
+    const OWN: [&str; 4] = ["Nothing ", "It depends ", "No level ", "Neither "];
     match OWN.iter().any(|start| finding.starts_with(start)) {
         true => finding[..1].to_lowercase() + &finding[1..],
         false => finding.to_owned(),

@@ -3,6 +3,7 @@
 use super::{LABEL, LEFT, PLOT, PanelScale, ROW_NAME, TOP, mark_class};
 use crate::block::sweep::{LinePanel, LinePoint, LineSource, SweepLine};
 use crate::chart::{draw_mark, draw_segment, draw_text, escape, shorten_name};
+use crate::words;
 use std::fmt::Write;
 
 const NAME: usize = 22;
@@ -57,7 +58,7 @@ pub(super) fn measure_room(panel: &LinePanel) -> f64 {
     let beside = |text: &str| ROW_NAME + letters(text) * LETTER + FREE;
     let labels = panel.lines.iter().filter(|it| is_named(it)).filter_map(label);
     let rows = panel.fastest.iter().map(|row| beside(&row.heading()));
-    labels.chain(rows).chain([beside(&panel.factor)]).fold(0.0, f64::max)
+    labels.chain(rows).chain([beside(words::name_axis(&panel.factor))]).fold(0.0, f64::max)
 }
 
 /// The line of a model is named beside its measured line.

@@ -28,7 +28,7 @@ impl LinePanel {
         };
         let shown = self.lines.iter().enumerate().filter(|(_, line)| !line.pale);
         let rows: Vec<ReportRow> = shown.map(row).collect();
-        let name = ReportColumn::new(ColumnKind::Name, self.factor.clone());
+        let name = ReportColumn::new(ColumnKind::Name, words::name_axis(&self.factor));
         let figures = levels
             .iter()
             .map(|at| ReportColumn::new(ColumnKind::Number, self.ticks[*at].name.clone()));
