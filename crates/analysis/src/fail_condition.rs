@@ -84,7 +84,8 @@ impl FailCondition {
                     cell.operations.iter().map(|it| (it.name.as_str(), self.read(it))).collect()
                 }
             };
-            let figures = if cell.trials == 0 { vec![(ALL_OPERATIONS, None)] } else { figures };
+            let is_empty = cell.trials == 0 || cell.operations.is_empty();
+            let figures = if is_empty { vec![(ALL_OPERATIONS, None)] } else { figures };
             let met = |found: Option<f64>| {
                 found.is_none_or(|it| if together { it < self.limit } else { it > self.limit })
             };

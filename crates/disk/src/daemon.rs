@@ -242,6 +242,9 @@ impl MountedDisk {
 
     fn leave_mount(&self, heard: &mpsc::Receiver<DaemonEvent>) -> io::Result<()> {
         self.executor.set_timing(false);
+        if let Some(pages) = self.kernel_pages.get() {
+            pages.end();
+        }
         let at = &self.note.mountpoint;
         let start = Instant::now();
         while mount_table::is_ours(at) && mount_table::unmount(at, How::Now).is_err() {

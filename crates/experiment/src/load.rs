@@ -204,7 +204,9 @@ const PAGE_URL: &str = "url";
 
 /// A socket of this machine may belong to an administrator's service.
 fn is_socket(url: &str) -> bool {
-    url.trim_start().to_ascii_lowercase().starts_with("http+unix:")
+    // A reader of URLs leaves these out.
+    let plain: String = url.chars().filter(|it| !it.is_ascii_control()).collect();
+    plain.trim_start().to_ascii_lowercase().starts_with("http+unix:")
 }
 
 fn value_of<T: Clone>(given: &Option<LocatedValue<T>>) -> Option<T> {

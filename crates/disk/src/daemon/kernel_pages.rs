@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
@@ -18,12 +19,17 @@ pub struct KernelPages {
     mountpoint: PathBuf,
     /// An open folder of the mount would keep it from being unmounted.
     reaching: Mutex<()>,
+    ended: AtomicBool,
 }
 
 impl KernelPages {
     /// Hands over what the kernel holds once every [`HOLD`], until the last owner drops it.
     pub fn start(mountpoint: PathBuf) -> io::Result<Arc<Self>> {
-        let pages = Arc::new(Self { mountpoint, reaching: Mutex::default() });
+        let pages = Arc::new(Self {
+            mountpoint,
+            reaching: Mutex::default(),
+            ended: AtomicBool::new(false),
+        });
         let theirs = Arc::downgrade(&pages);
         let run = move || hand_over_in_turn(&theirs);
         thread::Builder::new().name("disk-kernel-pages".into()).spawn(run)?;
@@ -35,9 +41,17 @@ impl KernelPages {
         self.reaching.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Nothing is handed over any more: the mount goes.
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+    }
+
     /// Waits until the volume has what the kernel held.
     pub fn hand_over(&self) -> io::Result<()> {
         let _reaching = self.stay_away();
+        if self.ended.load(Ordering::Acquire) {
+            return Ok(());
+        }
         let mountpoint = self.mountpoint.clone();
         through_the_mount(move || {
             // Without the mount it would sync the file system below.

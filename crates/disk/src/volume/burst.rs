@@ -11,6 +11,8 @@ use bakeoff_devices::device::Nanos;
 /// comes so soon after a hand-over of the kernel's own is taken for its end, too: it is answered early
 /// by what that took.
 const GAP: Nanos = 500_000;
+/// A longer burst is no longer that of one sync: the kernel hands over by itself, too.
+const LONGEST: Nanos = 5_000_000;
 
 #[derive(Debug, Default)]
 pub(super) struct WriteBurst(Mutex<Option<BurstTimes>>);
@@ -31,7 +33,8 @@ impl WriteBurst {
     /// When the sync began that this process hears of now.
     pub fn start_sync(&self, now: Nanos) -> Nanos {
         let times = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        times.filter(|it| it.holds(now)).map_or(now, |it| it.began)
+        let began = times.filter(|it| it.holds(now)).map_or(now, |it| it.began);
+        began.max(now.saturating_sub(LONGEST))
     }
 }
 
@@ -53,6 +56,15 @@ mod tests {
         assert_eq!(burst.start_sync(2 * GAP), 1_000);
         // The next one has no writes of its own.
         assert_eq!(burst.start_sync(2 * GAP + 1), 2 * GAP + 1);
+    }
+
+    #[test]
+    fn writes_without_end_count_for_little() {
+        let burst = WriteBurst::default();
+        let last = 40 * LONGEST / GAP;
+        (0..last).for_each(|number| burst.note_write(number * GAP));
+        let now = last * GAP;
+        assert_eq!(burst.start_sync(now), now - LONGEST);
     }
 
     #[test]

@@ -191,6 +191,10 @@ impl Volume {
         if met.last {
             self.armed.notify_last();
         }
+        if access.gathered {
+            // The sync comes after the answer.
+            inode.burst.note_write(self.executor.now());
+        }
         self.check_power().and(written)
     }
 

@@ -27,7 +27,7 @@ impl BackingContents<'_> {
         let mut left = vec![(image.root(), to.to_owned())];
         while let Some((ino, path)) = left.pop() {
             let Some(item) = image.item(ino) else { continue };
-            if !matches!(item.kind, NodeKind::Symlink(_)) {
+            if matches!(item.kind, NodeKind::File | NodeKind::Directory) {
                 self.copy_attributes(ino, &path)?;
             }
             left.extend(item.entries.iter().map(|(name, entry)| (*entry, path.join(name))));
@@ -40,7 +40,8 @@ impl BackingContents<'_> {
         let mut names = vec![0; LONGEST];
         let length = match rustix::fs::listxattr(&from, &mut names) {
             Ok(length) => length,
-            Err(Errno::NOTSUP) => 0,
+            // Moved while a snapshot is made, or not for this user.
+            Err(Errno::NOTSUP | Errno::NOENT | Errno::ACCESS) => 0,
             Err(error) => return Err(error.into()),
         };
         let names = names[..length].split_inclusive(|byte| *byte == 0);
@@ -51,7 +52,11 @@ impl BackingContents<'_> {
             if !is_user && KEPT.iter().all(|kept| shown != *kept) {
                 continue;
             }
-            let length = rustix::fs::getxattr(&from, name, &mut value)?;
+            let length = match rustix::fs::getxattr(&from, name, &mut value) {
+                Ok(length) => length,
+                Err(Errno::NODATA | Errno::NOENT | Errno::ACCESS) => continue,
+                Err(error) => return Err(error.into()),
+            };
             match set_attribute(to, name, &value[..length]) {
                 Err(Errno::PERM | Errno::NOTSUP) if !is_user => {}
                 set => set?,

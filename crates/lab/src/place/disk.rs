@@ -278,7 +278,7 @@ impl Virtual {
     }
 
     fn end_clients(&mut self) -> Result<DiskObservations, bakeoff_disk::mount::Error> {
-        self.hand_over()?;
+        let kept = self.hand_over().err();
         let now = self.mounted.control().stat()?;
         let measures = self.before.take().map(|before| measure_between(&before, &now, self.level));
         let mut measures = measures.unwrap_or_default();
@@ -291,7 +291,10 @@ impl Virtual {
             measures.set_some(&measure::RUN_DELAY, Scope::DISK_DAEMON, waited);
         }
         self.after = Some(now);
-        Ok(DiskObservations { measures, ..DiskObservations::default() })
+        let kept =
+            kept.map(|error| format!("its disk did not take what the kernel held of it: {error}"));
+        let warnings = kept.into_iter().collect();
+        Ok(DiskObservations { measures, warnings, ..DiskObservations::default() })
     }
 }
 
