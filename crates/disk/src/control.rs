@@ -43,6 +43,7 @@ pub(crate) enum Ask {
     PowerOff,
     Image(ImageRequest),
     Snapshot(ImageRequest),
+    HandOver,
     Record,
     /// `None` ends the trace.
     Trace(Option<TraceRequest>),
@@ -239,6 +240,11 @@ impl DiskControl {
 
     pub fn set_timing(&self, on: bool) -> Result<(), Error> {
         self.tell_daemon(&Ask::Timing(on))
+    }
+
+    /// Sees that the kernel has handed over the writes that it gathers.
+    pub fn hand_over(&self) -> Result<(), Error> {
+        self.tell_daemon(&Ask::HandOver)
     }
 
     pub fn set_neighbours(&self, level: NeighbourLevel) -> Result<(), Error> {

@@ -59,7 +59,7 @@ fn write_block(block: &ReportBlock) -> String {
             format!("**Next**: {}{}\n", escape(&next.text), command.collect::<String>())
         }
         ReportBlock::Heats(of) => {
-            let lead = if of.opens { RATIOS } else { TIMES };
+            let lead = if of.has_links { RATIOS } else { TIMES };
             format!("{lead}\n\n{}", of.maps.iter().map(write_heat).collect::<Vec<_>>().join("\n"))
         }
         ReportBlock::Lead(text) | ReportBlock::Note(text) | ReportBlock::Prose(text) => {

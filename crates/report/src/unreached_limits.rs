@@ -24,7 +24,8 @@ pub fn list_clauses(document: &Document) -> Vec<String> {
     kinds.iter().map(|(kind, levels)| describe_limit(kind, &words::join_list(levels))).collect()
 }
 
-fn describe_limit(unreached: &UnreachedLimit, disks: &str) -> String {
+/// A clause about one limit; `disks` names those that share it.
+pub fn describe_limit(unreached: &UnreachedLimit, disks: &str) -> String {
     match unreached {
         UnreachedLimit::Memory { level, peaks, scale } => {
             let peak = |(engine, bytes): (&String, &f64)| {

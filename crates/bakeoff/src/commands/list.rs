@@ -22,13 +22,13 @@ use crate::progress::format_span;
 
 /// Prints one list in full, or the names of all lists, by question.
 pub fn run(lab: &Lab, arguments: &cli::ListArguments) -> Result<Exit, CommandFailure> {
-    match arguments.what {
-        what if arguments.of.is_some() => {
-            let table = list_factors_of(&lab.registry.vocabulary(), what, &arguments.of)?;
+    match (arguments.what, &arguments.of) {
+        (what, Some(of)) => {
+            let table = list_factors_of(&lab.registry.vocabulary(), what, of)?;
             print(&format_table(table, table_width()))?;
         }
-        Some(what) => print(&build_list(&lab.registry, what, table_width()))?,
-        None => print(&by_own_name(&list_names(&lab.registry)))?,
+        (Some(what), None) => print(&build_list(&lab.registry, what, table_width()))?,
+        (None, None) => print(&by_own_name(&list_names(&lab.registry)))?,
     }
     Ok(Exit::Done)
 }
@@ -37,9 +37,8 @@ pub fn run(lab: &Lab, arguments: &cli::ListArguments) -> Result<Exit, CommandFai
 fn list_factors_of(
     vocabulary: &Vocabulary,
     what: Option<ListTopic>,
-    of: &Option<String>,
+    of: &str,
 ) -> Result<Table, CommandFailure> {
-    let of = of.as_deref().unwrap_or_default();
     if what != Some(ListTopic::Factors) {
         let why = format!("only factors are listed of one workload: bakeoff list factors {of}");
         return Err(CommandFailure::new(Exit::Usage, why));
@@ -540,7 +539,7 @@ mod tests {
     fn the_factors_of_a_workload_are_those_that_an_experiment_of_it_may_have() {
         let vocabulary = Registry::standard().vocabulary();
         let of = |name: &str| {
-            let table = list_factors_of(&vocabulary, Some(ListTopic::Factors), &Some(name.into()));
+            let table = list_factors_of(&vocabulary, Some(ListTopic::Factors), name);
             table.map(|table| ends(&table).into_iter().map(|(name, _)| name).collect::<Vec<_>>())
         };
         let redmine = of("redmine").unwrap();
@@ -550,8 +549,7 @@ mod tests {
         assert!(!redmine.iter().any(|it| it == "pattern"), "{redmine:?}");
         assert!(of("fileio").unwrap().iter().any(|it| it == "pattern"));
         assert!(of("fileoi").unwrap_err().to_string().contains("redmine, "));
-        let engines =
-            list_factors_of(&vocabulary, Some(ListTopic::Engines), &Some("redmine".into()));
+        let engines = list_factors_of(&vocabulary, Some(ListTopic::Engines), "redmine");
         assert_eq!(engines.err().map(|it| it.exit), Some(Exit::Usage));
     }
 

@@ -18,6 +18,7 @@ impl MountedDisk {
             Ask::Neighbours(level) => self.set_neighbours(&level),
             Ask::Timing(on) => self.set_timing(on),
             Ask::Arm(moments, signatures) => self.arm(&moments, &signatures),
+            Ask::HandOver => self.hand_over(),
             Ask::Record => {
                 self.volume.record();
                 Ok(())
@@ -100,13 +101,17 @@ impl MountedDisk {
         }
         if on && !self.executor.is_timed() {
             // Otherwise a later sync would wait for writes made while the timing was off.
-            if let Some(pages) = self.kernel_pages.get() {
-                pages.hand_over().map_err(|error| Error::Failed(error.to_string()))?;
-            }
+            self.hand_over()?;
             self.volume.settle();
         }
         self.executor.set_timing(on);
         Ok(())
+    }
+
+    fn hand_over(&self) -> Result<(), Error> {
+        let handed = self.kernel_pages.get().map_or(Ok(()), |pages| pages.hand_over());
+        handed
+            .map_err(|error| Error::Failed(format!("{}: {error}", self.note.mountpoint.display())))
     }
 
     fn arm(&self, moments: &[TimedTrigger], signatures: &[CallSignature]) -> Result<(), Error> {

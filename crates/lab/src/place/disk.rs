@@ -249,7 +249,7 @@ impl Virtual {
             // Makes earlier writes durable first.
             control.set_timing(true)?;
         } else {
-            self.hand_over()?;
+            control.hand_over()?;
         }
         let stat = control.stat()?;
         let mut delays = RunDelays::from_roots(vec![stat.pid]);
@@ -257,14 +257,6 @@ impl Virtual {
         self.daemon = Usage::of_family(stat.pid).ok().map(|usage| (usage, delays));
         self.before = Some(stat);
         Ok(())
-    }
-
-    /// The kernel hands over the writes that it gathers, so that they count.
-    fn hand_over(&self) -> Result<(), bakeoff_disk::mount::Error> {
-        let handed = fs::File::open(&self.seen_at).and_then(|at| Ok(rustix::fs::syncfs(at)?));
-        handed.map_err(|error| {
-            bakeoff_disk::mount::Error::Failed(format!("{}: {error}", self.seen_at.display()))
-        })
     }
 
     fn stop_timing(&mut self) -> Result<(), bakeoff_disk::mount::Error> {
@@ -278,7 +270,7 @@ impl Virtual {
     }
 
     fn end_clients(&mut self) -> Result<DiskObservations, bakeoff_disk::mount::Error> {
-        let kept = self.hand_over().err();
+        let kept = self.mounted.control().hand_over().err();
         let now = self.mounted.control().stat()?;
         let measures = self.before.take().map(|before| measure_between(&before, &now, self.level));
         let mut measures = measures.unwrap_or_default();

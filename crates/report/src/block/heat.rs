@@ -8,8 +8,8 @@ use super::{ReportCell, StyledText};
 pub struct Heats {
     pub colours: StyledText,
     pub maps: Vec<Heat>,
-    /// Rows open what they stand for, and a reader of a page may sort them.
-    pub opens: bool,
+    /// Rows lead to the conditions that they stand for, and a reader of a page may sort them.
+    pub has_links: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -48,7 +48,7 @@ pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
     let mut cells = maps.iter().flat_map(|map| &map.rows).flat_map(|row| &row.cells).flatten();
     let has_ends = cells.any(|cell| cell.ends.is_some());
     let ends = has_ends.then(|| ReportBlock::Lead(StyledText::default().marked(ENDS)));
-    let heats = Heats { colours: StyledText::default().marked(COLOURS), maps, opens: false };
+    let heats = Heats { colours: StyledText::default().marked(COLOURS), maps, has_links: false };
     ends.into_iter().chain([ReportBlock::Heats(heats)]).collect()
 }
 

@@ -71,10 +71,11 @@ impl TerminalWriter {
         above.extend(self.clip(&describe_terms(document), ON));
         let room = |below: &[String]| LINES.saturating_sub(above.len() + below.len() + 1);
         let mut below = self.write_verdict(layout, parts, (SENTENCES, REST));
-        if self.count_least(parts) > room(&below) {
+        let tables = self.write_tables(parts);
+        if self.count_least(parts, &tables) > room(&below) {
             below = self.write_verdict(layout, parts, (FEW_SENTENCES, LITTLE_REST));
         }
-        let chart = self.fit_chart(parts, room(&below));
+        let chart = self.fit_chart(parts, tables, room(&below));
         let all = above.into_iter().chain(chart).chain([String::new()]).chain(below);
         all.take(LINES).map(|line| line + "\n").collect()
     }
@@ -141,15 +142,14 @@ impl TerminalWriter {
     }
 
     /// Lines of the smallest chart that says something: the first table, or the first promise.
-    fn count_least(&self, parts: &BriefParts) -> usize {
-        let table = self.write_tables(parts).first().map(|table| table.lines().count());
+    fn count_least(&self, parts: &BriefParts, tables: &[String]) -> usize {
+        let table = tables.first().map(|table| table.lines().count());
         let group = parts.strips.as_ref().map(|of| self.write_groups(of, 1));
         let group = group.and_then(|groups| Some(groups.first()?.len()));
         table.or(group).unwrap_or(0)
     }
 
-    fn fit_chart(&self, parts: &BriefParts, room: usize) -> Vec<String> {
-        let tables = self.write_tables(parts);
+    fn fit_chart(&self, parts: &BriefParts, tables: Vec<String>, room: usize) -> Vec<String> {
         match &parts.strips {
             _ if !tables.is_empty() => self.fit_tables(tables, room),
             Some(strips) => self.fit_charts(strips, room),

@@ -24,6 +24,7 @@ const OPERATIONS: usize = 4;
 const ROWS: usize = 24;
 const LOW: usize = 8;
 
+/// With `chosen`, a page shows the groups of conditions only as they are chosen, and has all of them.
 pub fn build_strips<'a>(
     layout: &DocumentLayout<'a>,
     cases: &[OperationCase<'a>],

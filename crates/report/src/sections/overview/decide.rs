@@ -24,7 +24,7 @@ const LONGER: &str = "More repetitions are not likely to decide it. Longer trial
 /// A shard or merged run: no command of one machine runs it again.
 const PART: &str =
     "This is one part of a plan: what decides it is the run that bakeoff merge makes of all parts.";
-const DEALT: &str = "More repetitions may decide it: the same plan with more repetitions, dealt to as many machines or more, \
+const DEALT: &str = "More repetitions may decide it: the same plan with more of them, dealt to as many machines or more, \
      and merged.";
 /// More blocks bring each machine nearer to its own answer.
 const APART: &str = "Where the machines disagree, more repetitions on them decide nothing: the machines differ. Measure on \

@@ -5,7 +5,7 @@ use bakeoff_results::Status;
 
 use crate::block::{Answered, NextStep};
 use crate::confidence::ConfidenceGrade;
-use crate::layout::DocumentLayout;
+use crate::layout::{ConditionLevels, DocumentLayout};
 use crate::sentence::RunAnswer;
 use crate::unreached_limits;
 use crate::verdict::{LeaderOutcome, OperationCase};
@@ -59,16 +59,14 @@ fn resolve_broken(layout: &DocumentLayout<'_>) -> Option<NextStep> {
     let broken: Vec<String> =
         levels.map(|level| words::name_contender(layout.compare, level)).collect();
     (!broken.is_empty()).then(|| {
-        say(format!("Do not choose {} where its commits must last.", words::join_list(&broken)))
+        say(format!("Do not choose {} where commits must last.", words::join_list(&broken)))
     })
 }
 
 fn reach_memory(layout: &DocumentLayout<'_>) -> Option<NextStep> {
     let is_memory = |it: &&UnreachedLimit| matches!(it, UnreachedLimit::Memory { .. });
-    layout.document.unreached.iter().find(is_memory)?;
-    let clauses = unreached_limits::list_clauses(layout.document);
-    let clause = clauses.into_iter().find(|it| it.starts_with("the memory limit"))?;
-    Some(say(format!("{}.", words::capitalize(&clause))))
+    let limit = layout.document.unreached.iter().find(is_memory)?;
+    Some(say(format!("{}.", words::capitalize(&unreached_limits::describe_limit(limit, "")))))
 }
 
 /// One level for all cases, or one for each level of the one factor that varies.
@@ -88,7 +86,7 @@ fn make_choice<'a>(
         return Some(say(format!("Choose {}.", name(first))));
     }
     let [factor] = layout.varying.as_slice() else { return None };
-    let choice = |condition: &crate::layout::ConditionLevels<'a>| {
+    let choice = |condition: &ConditionLevels<'a>| {
         let mut here = cases.iter().filter(|case| case.condition == *condition);
         let leader = here.next()?.leader;
         let at = words::phrase_level(factor, condition[0]);

@@ -26,7 +26,7 @@ pub fn build_matrix<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]
     let maps: Vec<Heat> =
         layout.operations().filter_map(|operation| build_map(layout, cases, operation)).collect();
     let colours = StyledText::default().marked(COLOURS);
-    (!maps.is_empty()).then_some(Heats { colours, maps, opens: true })
+    (!maps.is_empty()).then_some(Heats { colours, maps, has_links: true })
 }
 
 fn build_map<'a>(
