@@ -4,6 +4,7 @@
 //!
 //! It must never know how a trial is run, or how a report looks.
 
+pub mod answer;
 mod answers;
 mod applications;
 mod assemble;
@@ -26,11 +27,14 @@ mod harness_cost;
 mod idle;
 mod images;
 mod interim_analysis;
+pub mod layout;
 mod leader;
 mod limits;
 mod littles_law;
+mod machine_differences;
 mod machines;
 mod open_loop;
+mod operation_case;
 mod other_cuts;
 mod over_machines;
 mod over_time;
@@ -38,6 +42,7 @@ mod page_cache;
 mod planned_comparisons;
 mod price;
 mod processor_waits;
+mod promise_cases;
 mod promises;
 mod published;
 mod replay;
@@ -80,13 +85,16 @@ pub use interim_analysis::{JudgedRun, schedule_looks};
 pub use leader::{Leader, LeaderOutcome};
 pub use limits::{LimitOutcome, LimitView, MOST_PROBES, ProbeVerdict, ProbeView};
 pub use littles_law::{find_concurrency, littles_law};
+pub use machine_differences::MachineDifferences;
 pub use machines::{
     Agreement, Apart, DiskView, MachineRatio, MachineView, MachinesView, RatioOverMachines,
 };
 pub use open_loop::OpenLoopView;
+pub use operation_case::{OperationCase, find_cases};
 pub use over_time::{LinePiece, OverTime, OwedOverTime};
 pub use planned_comparisons::PlannedComparisons;
 pub use price::{PriceRatio, PricedView};
+pub use promise_cases::{PromiseCases, Ratio, find_open_reason, group_cases, rank_durability};
 pub use promises::{BrokenPromise, CutFindings, PromiseView, RuleView};
 pub use published::{
     Goes, Ours, PublishedStatement, PublishedView, RatioShape, UntoldReason, compare_shape,

@@ -1,50 +1,50 @@
 //! A cell's figure of merit in its unit: a time, or a rate.
 
+use bakeoff_analysis::layout::MeritAmount;
 use bakeoff_results::FigureOfMerit;
 
 use crate::scale::tick_label;
 use crate::words;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MeritAmount {
-    pub merit: FigureOfMerit,
-    /// In seconds, or a second; megabytes in bytes.
-    pub value: f64,
-    /// Operations were cut off: a time is a lower bound then, a rate an upper one.
-    pub is_bound: bool,
+/// An amount in words.
+pub trait AmountText {
+    /// "4.10 ms", "12 300 rows/s"; "> 4.10 ms" and "< 12 300 rows/s" of a bound.
+    fn text(&self) -> String;
+    /// Without the unit of a rate, which the column's heading says.
+    fn in_column(&self) -> String;
+    /// "over 4.10 ms", "less than 12 300 rows/s": a bound in a sentence.
+    fn to_phrase(&self) -> String;
+    fn bound_sign(&self) -> &'static str;
 }
 
-impl MeritAmount {
-    /// "4.10 ms", "12 300 rows/s"; "> 4.10 ms" and "< 12 300 rows/s" of a bound.
-    pub fn text(&self) -> String {
-        format!("{}{}", self.bound_sign(), self.format_figure(true))
+impl AmountText for MeritAmount {
+    fn text(&self) -> String {
+        format!("{}{}", self.bound_sign(), format_figure(self, true))
     }
 
-    /// Without the unit of a rate, which the column's heading says.
-    pub fn in_column(&self) -> String {
-        format!("{}{}", self.bound_sign(), self.format_figure(!self.merit.is_rate()))
+    fn in_column(&self) -> String {
+        format!("{}{}", self.bound_sign(), format_figure(self, !self.merit.is_rate()))
     }
 
-    /// "over 4.10 ms", "less than 12 300 rows/s": a bound in a sentence.
-    pub fn to_phrase(self) -> String {
+    fn to_phrase(&self) -> String {
         let word = if self.merit.is_rate() { "less than" } else { "over" };
-        format!("{word} {}", self.format_figure(true))
+        format!("{word} {}", format_figure(self, true))
     }
 
-    pub fn bound_sign(&self) -> &'static str {
+    fn bound_sign(&self) -> &'static str {
         match (self.is_bound, self.merit.is_rate()) {
             (false, _) => "",
             (true, false) => words::OVER,
             (true, true) => words::UNDER,
         }
     }
+}
 
-    fn format_figure(&self, with_unit: bool) -> String {
-        let (scale, unit) = choose_unit(self.merit, self.value);
-        match with_unit {
-            true => format!("{} {unit}", words::format_digits(self.value * scale)),
-            false => words::format_digits(self.value * scale),
-        }
+fn format_figure(amount: &MeritAmount, with_unit: bool) -> String {
+    let (scale, unit) = choose_unit(amount.merit, amount.value);
+    match with_unit {
+        true => format!("{} {unit}", words::format_digits(amount.value * scale)),
+        false => words::format_digits(amount.value * scale),
     }
 }
 

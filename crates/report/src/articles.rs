@@ -1,11 +1,11 @@
 //! One page of several articles: the published figures of each, beside our own.
 
 use bakeoff_analysis::Document;
+use bakeoff_analysis::layout::DocumentLayout;
 
 use crate::block::{ColumnKind, Link, ReportBlock, ReportColumn, ReportRow, ReportTable, Sweeps};
 use crate::figures::NONE;
 use crate::html::PageContent;
-use crate::layout::DocumentLayout;
 use crate::section::SectionPart;
 use crate::sections::published::{self, COUNTED, count_shapes};
 use crate::{Result, words};

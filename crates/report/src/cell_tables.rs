@@ -1,5 +1,6 @@
 //! Rows of cells of the plan, for tables and charts.
 
+use bakeoff_analysis::layout::{ConditionLevels, DocumentLayout};
 use bakeoff_analysis::{ALL_OPERATIONS, CellView};
 use bakeoff_results::Levels;
 
@@ -7,10 +8,11 @@ use crate::block::{
     CellMark, ColumnKind, ReportBlock, ReportCell, ReportColumn, ReportRow, ReportTable,
     StyledText, TableStyle,
 };
-use crate::layout::{ConditionLevels, DocumentLayout};
+use crate::chart::find_style;
 use crate::offered_rate;
 use crate::promises;
 use crate::warning_names;
+use crate::words;
 
 /// Marks a cell whose reads the page cache answered, or whose writes it kept.
 const CACHE: &str = "cache";
@@ -97,8 +99,8 @@ pub fn build_row<'a>(
     marks: Vec<CellMark>,
     cells: impl Iterator<Item = ReportCell>,
 ) -> ReportRow {
-    let name = ReportCell { style: Some(layout.style(level)), marks, ..level.into() };
-    let place = layout.describe_place(condition).trim_start_matches(" with ").to_owned();
+    let name = ReportCell { style: Some(find_style(layout, level)), marks, ..level.into() };
+    let place = words::describe_place(layout, condition).trim_start_matches(" with ").to_owned();
     ReportRow {
         cells: condition.iter().map(|level| (*level).into()).chain([name]).chain(cells).collect(),
         place: Some(place).filter(|place| !repeated && !place.is_empty()),
@@ -114,7 +116,7 @@ pub fn mark_cell<'a>(
     condition: &ConditionLevels<'a>,
     level: &'a str,
 ) -> Vec<CellMark> {
-    let broken = layout.broken_mark(condition, level);
+    let broken = promises::find_broken_mark(layout, condition, level);
     let broken = broken.map(|text| CellMark { text, section: promises::SECTION });
     let late = layout.cell(condition, level).is_some_and(offered_rate::is_behind);
     let late =

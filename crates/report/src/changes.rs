@@ -1,15 +1,17 @@
 //! Changes from one cell of a run to another, and their names.
 
-use bakeoff_analysis::{CellChange, CellView, Contrast, Verdict, compare_changes};
+use bakeoff_analysis::layout::{ConditionLevels, DocumentLayout, level_or_empty};
+use bakeoff_analysis::{
+    CellChange, CellView, Contrast, Ratio, Verdict, compare_changes, find_open_reason,
+};
 use bakeoff_results::measure::{COMMITS, PAYLOAD, RETURNED};
 use bakeoff_results::{DurabilityLevel, Levels, OwnFactor, Scope};
 
 use crate::block::StyledText;
-use crate::layout::{ConditionLevels, DocumentLayout, level_or_empty};
 use crate::panels::LOAD;
-use crate::promise_cases::{
-    Ratio, back_ratios, bracket_of_times, explain_open, format_bracket, format_ratios, in_all_of,
-    one_by_one, without_operations,
+use crate::ratio_words::{
+    back_ratios, bracket_of_times, format_bracket, format_ratios, in_all_of, one_by_one,
+    without_operations,
 };
 use crate::words;
 
@@ -219,7 +221,7 @@ pub fn describe_change(contrast: Contrast) -> String {
             }
             _ => "undecided: ",
         },
-        _ => return explain_open(&[contrast]).unwrap_or_default().to_owned(),
+        _ => return find_open_reason(&[contrast]).map_or("", Verdict::word).to_owned(),
     };
     let times = format_ratios(&[shown]).unwrap_or_default();
     let how = if faster { "as fast" } else { "as long" };
@@ -232,8 +234,8 @@ pub fn describe_price(ratios: &[Ratio<'_>]) -> Option<StyledText> {
     let contrasts = &without_operations(ratios)[..];
     let figures = format_ratios(contrasts)?;
     let told = |stressed: &str, rest: String| StyledText::default().stressed(stressed).plain(rest);
-    if let Some(reason) = explain_open(contrasts) {
-        return Some(told(reason, String::new()));
+    if let Some(reason) = find_open_reason(contrasts) {
+        return Some(told(reason.word(), String::new()));
     }
     let interval = format_bracket(contrasts);
     let open =

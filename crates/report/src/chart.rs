@@ -5,11 +5,21 @@
 
 use std::fmt::Write;
 
+use bakeoff_analysis::layout::DocumentLayout;
+
 use crate::scale::{Linear, tick_label};
 use crate::words;
 
 /// Colours, patterns and markers; further series start over.
 pub const STYLES: usize = 8;
+
+/// The style's number is the same in every chart. The last is the harness's.
+pub fn find_style(layout: &DocumentLayout<'_>, level: &str) -> usize {
+    if layout.is_harness(level) {
+        return STYLES - 1;
+    }
+    layout.contenders().iter().position(|l| *l == level).unwrap_or(0) % (STYLES - 1)
+}
 
 pub struct SizeBar {
     pub name: String,

@@ -11,13 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_analysis::{
     CostView, Document, Each, OpenLoopView, SpaceView, Steadiness, SyncCount, WorkCost, WorkView,
-    littles_law, steadiness,
+    layout, littles_law, steadiness,
 };
 use bakeoff_results::measure::*;
 use bakeoff_results::{Applied, OperationSummary, TrialSummary};
 
 use crate::block_machines::BlockMachines;
-use crate::{CsvRows, Options, Result, layout};
+use crate::{CsvRows, Options, Result};
 
 const TRIAL: [&str; 7] =
     ["repetition", "block", "attempt", "order", "started_s", "valid", "reason"];

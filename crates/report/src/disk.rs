@@ -1,10 +1,10 @@
 //! The most important facts about the disk: whether it is simulated, and the cost of a flush.
 
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{Document, FLUSH_US};
 use bakeoff_results::{CellLevels, DiskFact, OwnFactor, Run};
 
 use crate::durability;
-use crate::layout::DocumentLayout;
 use crate::words;
 
 const HOST: &str = "host";

@@ -31,9 +31,3 @@ pub fn title_level(level: &str) -> String {
         None => format!("{level} durability"),
     }
 }
-
-/// 0 promises most.
-pub fn rank_level(level: &str) -> usize {
-    let known = DurabilityLevel::ALL;
-    known.iter().position(|it| it.as_str() == level).unwrap_or(known.len())
-}

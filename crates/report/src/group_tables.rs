@@ -1,10 +1,10 @@
 //! A table with a row for each group of processes of each cell of the plan.
 
 use bakeoff_analysis::GroupView;
+use bakeoff_analysis::layout::DocumentLayout;
 
 use crate::block::{ColumnKind, ReportColumn, ReportTable};
 use crate::cell_tables::{self, ColumnHead};
-use crate::layout::DocumentLayout;
 
 pub fn are_several(layout: &DocumentLayout<'_>) -> bool {
     layout.document.cells.iter().any(|cell| cell.groups.len() > 1)

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{Document, WarningKind};
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
@@ -10,7 +11,7 @@ use serde::Serialize;
 
 use crate::section::{PagePlace, SectionPart};
 use crate::sections::SECTIONS;
-use crate::{DocumentLayout, Options, Result, chart, warning_names};
+use crate::{Options, Result, chart, warning_names};
 
 const TEMPLATE: &str = include_str!("../templates/report.html");
 const STYLE: &str = include_str!("../templates/report.css");

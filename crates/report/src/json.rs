@@ -1,7 +1,7 @@
 use bakeoff_analysis::Document;
+use bakeoff_analysis::layout::DocumentLayout;
 use serde::Serialize;
 
-use crate::layout::DocumentLayout;
 use crate::sentence::RunAnswer;
 use crate::{Options, Result};
 

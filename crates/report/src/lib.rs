@@ -21,15 +21,13 @@ mod format;
 mod group_tables;
 mod html;
 mod json;
-mod layout;
 mod loss_chart;
-mod machine_differences;
 mod markdown;
 mod offered_rate;
 mod panels;
-mod promise_cases;
 mod promise_titles;
 mod promises;
+mod ratio_words;
 mod scale;
 mod searches;
 mod section;
@@ -48,9 +46,8 @@ mod words;
 mod worst_losses;
 
 pub use articles::{ArticleRun, write_articles};
-pub use confidence::{Confidence, ConfidenceGrade};
+pub use confidence::Confidence;
 pub use format::{FORMATS, ReportFormat, format_of_ending, is_for_terminal, render, render_blocks};
-pub use layout::{ConditionLevels, DocumentLayout};
 pub use sentence::{list_sentences, verdict};
 pub use two_runs::{ComparedRun, FORMATS as TWO_RUNS_FORMATS, two_runs};
 

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use bakeoff_analysis::Document;
+use bakeoff_analysis::layout::DocumentLayout;
 
 use crate::block::{
     Answered, ColumnKind, Finding, Heat, HeatCell, ReportBlock, ReportCell, ReportTable,
@@ -10,7 +11,7 @@ use crate::block::{
 };
 use crate::figures::NONE;
 use crate::sections::SECTIONS;
-use crate::{DocumentLayout, Options, Result};
+use crate::{Options, Result};
 
 /// Folded blocks stand open; charts and records are left out.
 pub fn write(document: &Document, options: &Options) -> Result<String> {

@@ -1,8 +1,8 @@
 //! Cells that did not keep up with the offered rate.
 
 use bakeoff_analysis::CellView;
+use bakeoff_analysis::layout::DocumentLayout;
 
-use crate::layout::DocumentLayout;
 use crate::words;
 
 pub const SECTION: &str = "offered";

@@ -1,8 +1,8 @@
 //! Decides which cells share a chart.
 
+use bakeoff_analysis::layout::{ConditionLevels, DocumentLayout};
 use bakeoff_results::OwnFactor;
 
-use crate::layout::{ConditionLevels, DocumentLayout};
 use crate::words;
 
 /// Factors of load: each combination of their levels is a group of bars.

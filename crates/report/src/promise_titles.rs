@@ -1,9 +1,9 @@
 //! Headings over rows of one condition, in charts that are sorted by promise.
 
+use bakeoff_analysis::layout::{ConditionLevels, DocumentLayout};
 use bakeoff_results::OwnFactor;
 
 use crate::durability;
-use crate::layout::{ConditionLevels, DocumentLayout};
 use crate::words;
 
 /// `None` unless engines are compared under promises.
@@ -18,7 +18,8 @@ pub fn find_promise<'a>(
 /// The strongest promise first, else in the plan's order.
 pub fn by_promise<'b, 'a>(layout: &'b DocumentLayout<'a>) -> Vec<&'b ConditionLevels<'a>> {
     let mut conditions: Vec<&ConditionLevels> = layout.conditions.iter().collect();
-    let rank = |it: &&ConditionLevels<'a>| find_promise(layout, it).map(durability::rank_level);
+    let rank =
+        |it: &&ConditionLevels<'a>| find_promise(layout, it).map(bakeoff_analysis::rank_durability);
     conditions.sort_by_key(rank);
     conditions
 }

@@ -1,5 +1,6 @@
 //! Promises that power cuts tested, in this run or another, in words.
 
+use bakeoff_analysis::layout::{ConditionLevels, DocumentLayout};
 use bakeoff_analysis::{Document, PromiseView, most_of_none};
 use bakeoff_results::{
     CellLevels, Cut, CutPlan, DurabilityPromise, FileSystem, OwnFactor, PromiseFactors,
@@ -114,13 +115,15 @@ impl PromiseCuts<'_> {
 }
 
 /// `None` if the cell's promise is kept. `level_of` gives the cell's level of a factor.
-pub fn mark_broken<'a>(
-    document: &Document,
-    level_of: impl Fn(&str) -> Option<&'a str>,
+pub fn find_broken_mark<'a>(
+    layout: &DocumentLayout<'a>,
+    condition: &ConditionLevels<'a>,
+    level: &'a str,
 ) -> Option<&'static str> {
+    let document = layout.document;
     let run = &document.run.run;
     let has = |factor: &str, promised: &str| {
-        let level = level_of(factor);
+        let level = layout.level_of(factor, condition, level);
         level.is_some_and(|level| run.resolve_alias(factor, level).unwrap_or(level) == promised)
     };
     let is_of_cell = |told: &PromiseCuts<'_>| {

@@ -1,10 +1,10 @@
 //! Searches for the highest rate that keeps a limit: their names, and the answer of all.
 
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{LimitOutcome, LimitView};
 use bakeoff_results::OwnFactor;
 
 use crate::block::StyledText;
-use crate::layout::DocumentLayout;
 use crate::words;
 
 /// At most this many rates are listed; of more, the lowest and the highest.

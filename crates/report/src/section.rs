@@ -1,7 +1,7 @@
+use bakeoff_analysis::layout::DocumentLayout;
 use serde::Serialize;
 
 use crate::block::ReportBlock;
-use crate::layout::DocumentLayout;
 
 pub struct Section {
     name: &'static str,

@@ -11,6 +11,8 @@ mod table;
 
 use std::fmt::Write;
 
+use level_axis::LevelAxis;
+
 use crate::block::sweep::{
     DrawnPanel, Fastest, LeaderLabel, LinePanel, LinePoint, LineSource, LineValue, SweepLine,
     SweepUnit,
@@ -19,7 +21,6 @@ use crate::block::{ReportTable, StyledText, SvgChart, Sweeps};
 use crate::chart::{draw_mark, draw_segment, draw_text, format_points, open_as};
 use crate::scale::{LogScale, tick_label};
 use crate::words;
-use level_axis::LevelAxis;
 
 const LEFT: f64 = 58.0;
 const PLOT: f64 = 254.0;

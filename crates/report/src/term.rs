@@ -7,12 +7,13 @@ mod table;
 mod timeline;
 
 use bakeoff_analysis::Document;
+use bakeoff_analysis::layout::DocumentLayout;
 
 use crate::block::{Answered, Finding, Headline, NextStep, ReportBlock, Tone};
 use crate::disk;
 use crate::section::{SectionKind, SectionPart};
 use crate::sections::SECTIONS;
-use crate::{DocumentLayout, Options, Result};
+use crate::{Options, Result};
 
 pub use brief::write as write_brief;
 

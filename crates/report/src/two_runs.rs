@@ -1,17 +1,18 @@
 //! The comparison of two runs for a terminal, a text or a program.
 
+use bakeoff_analysis::layout::MeritAmount;
+use bakeoff_analysis::layout::level_or_empty;
 use bakeoff_analysis::{
     Contrast, Document, GateVerdict, RatioBound, RunComparison, SetupChange, SharedCell, Verdict,
 };
 use bakeoff_results::{FigureOfMerit, Levels, Status, in_words};
 use serde::Serialize;
 
-use crate::amount::MeritAmount;
+use crate::amount::AmountText;
 use crate::block::{
     ColumnKind, Headline, ReportBlock, ReportCell, ReportColumn, ReportRow, ReportTable, StyledText,
 };
 use crate::figures::NONE;
-use crate::layout::level_or_empty;
 use crate::{Error, Options, Result, render_blocks, verdict, words};
 
 pub const FORMATS: [&str; 4] = ["term", "text", "md", "json"];

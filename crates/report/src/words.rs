@@ -1,5 +1,6 @@
 //! Formats numbers and levels for readers: three significant digits, units that fit.
 
+use bakeoff_analysis::layout::{ConditionLevels, DocumentLayout};
 use bakeoff_analysis::{FLUSH_US, RatioBound};
 use bakeoff_results::{OwnFactor, Run};
 
@@ -306,6 +307,17 @@ pub fn format_span(seconds: f64) -> String {
         120..=7199 => format!("{} min", (whole + 30) / 60),
         _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
     }
+}
+
+/// " with 4 clients and no neighbours"; empty when nothing varies.
+pub fn describe_place<'a>(layout: &DocumentLayout<'a>, condition: &ConditionLevels<'a>) -> String {
+    let words: Vec<String> =
+        layout.varying.iter().zip(condition).map(|(f, l)| phrase_level(f, l)).collect();
+    if words.is_empty() { String::new() } else { format!(" with {}", join_list(&words)) }
+}
+
+pub fn name_metric(layout: &DocumentLayout<'_>) -> &'static str {
+    if layout.is_open() { "mean response time" } else { "mean time" }
 }
 
 #[cfg(test)]

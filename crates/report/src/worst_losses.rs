@@ -79,7 +79,7 @@ impl<'a> Losses<'a> {
 
     pub fn levels(&self) -> Vec<&'a str> {
         let mut levels: Vec<&str> = self.0.keys().map(|(_, level)| *level).collect();
-        levels.sort_by_key(|level| (crate::durability::rank_level(level), *level));
+        levels.sort_by_key(|level| (bakeoff_analysis::rank_durability(level), *level));
         levels.dedup();
         levels
     }

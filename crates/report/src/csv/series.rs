@@ -1,11 +1,10 @@
 //! A row for each slot of a trial and operation, each look at deferred work, and each payment of
 //! it. Trials that don't count are included.
 
-use bakeoff_analysis::{Document, OperationSeries, TrialSeries};
+use bakeoff_analysis::{Document, OperationSeries, TrialSeries, layout};
 use bakeoff_results::{OwedSeries, PaymentSeries, TrialSummary};
 
 use super::{format_optional, name_column, write_line};
-use crate::layout;
 
 const TRIAL: [&str; 4] = ["block", "attempt", "order", "valid"];
 

@@ -1,5 +1,6 @@
 //! Shows the worth of the compared levels to other workloads.
 
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{ApplicationView, Comparison, Contrast, Verdict};
 
 use crate::block::{
@@ -7,7 +8,6 @@ use crate::block::{
 };
 use crate::cell_tables;
 use crate::figures::NONE;
-use crate::layout::DocumentLayout;
 use crate::verdict::{self, HELD_BACK, mark_verdict};
 use crate::words;
 

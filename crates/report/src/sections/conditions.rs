@@ -1,9 +1,9 @@
 //! Shows how many blocks each condition took until it was decided, and why it ended.
 
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{ConditionState, ConditionView};
 
 use crate::block::{ColumnKind, ReportBlock, ReportColumn, ReportRow, ReportTable, StyledText};
-use crate::layout::DocumentLayout;
 use crate::words;
 
 pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {

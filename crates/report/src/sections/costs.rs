@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use bakeoff_analysis::layout::{ConditionLevels, DocumentLayout};
 use bakeoff_analysis::{CellView, CostView, GroupView, SyncObserver};
 
 use crate::block::{
     ColumnKind, Folded, ReportBlock, ReportCell, ReportColumn, ReportRow, ReportTable,
 };
 use crate::cell_tables::{self, ColumnHead};
+use crate::chart::find_style;
 use crate::figures::{self, NONE, format_few};
 use crate::group_tables;
-use crate::layout::{ConditionLevels, DocumentLayout};
 use crate::words;
 
 const COLUMNS: [ColumnHead; 5] = [
@@ -159,7 +160,7 @@ fn build_counters<'a>(layout: &DocumentLayout<'a>, level: &'a str) -> Option<Rep
     };
     let caption = format!("{level}: while the clients ran, mean of the trials");
     let table = ReportTable {
-        caption: ReportCell { style: Some(layout.style(level)), ..caption.into() },
+        caption: ReportCell { style: Some(find_style(layout, level)), ..caption.into() },
         columns: [ReportColumn::new(ColumnKind::Name, "counter")]
             .into_iter()
             .chain(cells.iter().map(place))
@@ -171,7 +172,7 @@ fn build_counters<'a>(layout: &DocumentLayout<'a>, level: &'a str) -> Option<Rep
 }
 
 fn describe_spot(layout: &DocumentLayout<'_>, condition: &ConditionLevels<'_>) -> String {
-    match layout.describe_place(condition) {
+    match words::describe_place(layout, condition) {
         none if none.is_empty() => "a trial".into(),
         place => place.trim_start_matches(" with ").into(),
     }

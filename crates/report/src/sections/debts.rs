@@ -1,11 +1,11 @@
 //! Shows the work that each cell had put off when its clients stopped.
 
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{CellView, DebtView};
 
 use crate::block::{ColumnKind, ReportBlock};
 use crate::cell_tables::{self, ColumnHead};
 use crate::figures::{self, NONE};
-use crate::layout::DocumentLayout;
 use crate::words;
 
 const EXPLAINED: &str = "What an engine puts off (dirty pages, tables to flush and to compact, a \

@@ -3,6 +3,7 @@
 mod cuts;
 mod findings;
 
+use bakeoff_analysis::layout::{self, DocumentLayout};
 use bakeoff_analysis::{CellView, Document, PromiseView, RuleView};
 use bakeoff_results::{PromiseFactors, TimedRecovery};
 
@@ -11,7 +12,6 @@ use crate::block::{
     ReportTable, StyledText, SvgChart, TableStyle, Tone,
 };
 use crate::figures::NONE;
-use crate::layout::{self, DocumentLayout};
 use crate::promises::{self, PromiseCuts};
 use crate::words;
 

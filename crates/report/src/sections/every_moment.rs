@@ -1,12 +1,12 @@
 //! Images of every moment of one run: how many were drawn, how many differ, and the findings.
 
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_results::{Cut, EveryByRule, EveryMoment, FileSystem, FirstBroken};
 
 use crate::block::{
     ColumnKind, ReportBlock, ReportCell, ReportColumn, ReportRow, ReportTable, StyledText, Tone,
 };
 use crate::figures::NONE;
-use crate::layout::DocumentLayout;
 use crate::words;
 
 const EXPLAINED: &str = "Of one short run of the clients, the disk remembered every change. A *moment* \

@@ -1,11 +1,11 @@
 //! Searches for the highest rate that keeps a limit: results, and every rate that was tried.
 
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{LimitView, ProbeVerdict, ProbeView};
 use bakeoff_results::limit::ResponseTimeLimit;
 
 use crate::block::{ColumnKind, ReportBlock, ReportColumn, ReportRow, ReportTable, StyledText};
 use crate::figures::{self, NONE};
-use crate::layout::DocumentLayout;
 use crate::searches;
 use crate::words;
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{
     Agreement, DiskView, MachineRatio, MachineView, MachinesView, RatioBound, RatioOverMachines,
 };
@@ -11,8 +12,8 @@ use crate::block::{
     ColumnKind, ReportBlock, ReportCell, ReportColumn, ReportRow, ReportTable, Strip, StripGroup,
     StripHead, StripRow, Strips, Tone,
 };
+use crate::chart::find_style;
 use crate::figures::{self, NONE};
-use crate::layout::DocumentLayout;
 use crate::strip::{self, StripAxis, StripContent};
 use crate::words;
 
@@ -277,7 +278,7 @@ impl Forest<'_, '_> {
     ) -> StripRow {
         let label = words::format_ratio(ratio);
         let drawn = StripContent {
-            style: self.layout.style(&of.level),
+            style: find_style(self.layout, &of.level),
             hollow,
             at: Some(self.axis.place(ratio)),
             interval: low.zip(high).map(|ends| self.axis.interval(ends)),

@@ -1,10 +1,12 @@
 //! All cells at a glance: a small coloured table for each measure.
 
+use bakeoff_analysis::layout::MeritAmount;
+use bakeoff_analysis::layout::{ConditionLevels, DocumentLayout};
 use bakeoff_analysis::{CellView, estimate_interval};
 
-use crate::amount::MeritAmount;
+use crate::amount::AmountText;
 use crate::block::{Heat, HeatCell, HeatRow, Heats, ReportBlock, ReportCell, StyledText};
-use crate::layout::{ConditionLevels, DocumentLayout};
+use crate::chart::find_style;
 use crate::words;
 
 /// More rows are no overview.
@@ -117,7 +119,7 @@ fn build_map<'a>(
     let rows = layout.conditions.iter().zip(found).map(row).collect();
     let columns = levels
         .iter()
-        .map(|level| ReportCell { style: Some(layout.style(level)), ..(*level).into() });
+        .map(|level| ReportCell { style: Some(find_style(layout, level)), ..(*level).into() });
     Some(Heat { caption: caption.to_owned(), columns: columns.collect(), rows })
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use bakeoff_analysis::layout::{self, DocumentLayout};
 use bakeoff_analysis::{Comparison, ImagesView};
 use bakeoff_results::{
     Answers, ENOUGH_OPERATIONS, FigureOfMerit, Run, Takeover, TimedDisk, find_commit,
@@ -9,7 +10,6 @@ use bakeoff_results::{
 };
 
 use crate::block::{ReportBlock, StyledText};
-use crate::layout::{self, DocumentLayout};
 use crate::words;
 
 pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {

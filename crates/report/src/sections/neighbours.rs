@@ -1,6 +1,7 @@
+use bakeoff_analysis::layout::DocumentLayout;
+
 use crate::block::{ColumnKind, ReportBlock, ReportColumn, ReportRow, ReportTable, StyledText};
 use crate::figures;
-use crate::layout::DocumentLayout;
 use crate::words;
 
 pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {

@@ -1,11 +1,11 @@
 //! Shows the rate offered to each open-loop cell, and whether it kept up.
 
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{CellView, OpenLoopView};
 
 use crate::block::{ColumnKind, ReportBlock};
 use crate::cell_tables::{self, ColumnHead};
 use crate::figures::{self, NONE};
-use crate::layout::DocumentLayout;
 use crate::offered_rate::BEHIND;
 use crate::words;
 

@@ -2,17 +2,18 @@
 
 mod pairs;
 
-use bakeoff_analysis::{ALL_OPERATIONS, Comparison};
+use bakeoff_analysis::layout::MeritAmount;
+use bakeoff_analysis::layout::{ConditionLevels, DocumentLayout};
+use bakeoff_analysis::{ALL_OPERATIONS, Comparison, Contrast};
 use bakeoff_results::{FigureOfMerit, OperationSummary};
 
-use crate::amount::MeritAmount;
+use crate::amount::AmountText;
 use crate::block::{
     ColumnKind, ReportBlock, ReportCell, ReportColumn, ReportRow, ReportTable, TableStyle, Tone,
 };
 use crate::cell_tables;
 use crate::figures::{NONE, latency_or_more};
-use crate::layout::{ConditionLevels, DocumentLayout};
-use crate::verdict::{self, Contrast};
+use crate::verdict;
 use crate::words;
 
 const COLUMNS: [(&str, ColumnKind); 13] = [
@@ -223,7 +224,7 @@ fn build_compact<'a>(layout: &DocumentLayout<'a>, operation: &'a str) -> ReportT
     let baseline = &layout.document.run.run.baseline;
     let compared = find_merit(layout, operation);
     let rate = compared.filter(|merit| merit.is_rate());
-    let metric = rate.map_or(layout.name_metric(), FigureOfMerit::in_words);
+    let metric = rate.map_or(words::name_metric(layout), FigureOfMerit::in_words);
     let shown = match layout.levels.len() {
         0 | 1 => metric.to_owned(),
         _ if compared.is_none() => metric.to_owned(),

@@ -2,6 +2,7 @@
 
 mod idle;
 
+use bakeoff_analysis::layout::{ConditionLevels, DocumentLayout};
 use bakeoff_analysis::{CellView, LinePiece, OverTime, OwedOverTime};
 use bakeoff_results::PaymentSeries;
 
@@ -10,8 +11,8 @@ use crate::block::{
     Timelines, Track, TrackHeight, TrackLine, TrackLines,
 };
 use crate::cell_tables::{self, ColumnHead};
+use crate::chart::find_style;
 use crate::figures::{self, NONE};
-use crate::layout::{ConditionLevels, DocumentLayout};
 use crate::words;
 
 /// Settings with the least even trials are shown; the others are folded.
@@ -106,7 +107,7 @@ fn least_even(
 }
 
 fn sign_level(layout: &DocumentLayout<'_>, level: &str) -> ReportCell {
-    ReportCell { style: Some(layout.style(level)), ..level.into() }
+    ReportCell { style: Some(find_style(layout, level)), ..level.into() }
 }
 
 fn find_courses<'a>(
@@ -124,7 +125,7 @@ fn build_charts<'a>(
     condition: &ConditionLevels<'a>,
 ) -> Vec<Timeline> {
     let courses = find_courses(layout, condition);
-    let place = layout.describe_place(condition).trim_start_matches(" with ").to_owned();
+    let place = words::describe_place(layout, condition).trim_start_matches(" with ").to_owned();
     let ran_s = courses.iter().map(|(_, it)| it.ran_s).fold(0.0, f64::max);
     let window_s = courses.iter().find_map(|(_, it)| it.window_s);
     let mut charts = vec![CourseTracks {
@@ -136,7 +137,7 @@ fn build_charts<'a>(
         tracks: work_tracks(layout, &courses),
     }];
     for (at, (level, course)) in courses.iter().enumerate() {
-        let tracks = debt_tracks(course, layout.style(level));
+        let tracks = debt_tracks(course, find_style(layout, level));
         if !tracks.is_empty() {
             let name = words::name_contender(layout.compare, level);
             let with = if place.is_empty() { String::new() } else { format!(", with {place}") };
@@ -157,7 +158,7 @@ fn work_tracks(layout: &DocumentLayout<'_>, courses: &[(&str, &OverTime)]) -> Ve
     let lines = |pieces: fn(&OverTime) -> &Vec<LinePiece>| {
         let line = |(level, course): &(&str, &OverTime)| TrackLine {
             name: (*level).into(),
-            style: layout.style(level),
+            style: find_style(layout, level),
             pieces: pieces(course).clone(),
         };
         courses.iter().map(line).collect()
@@ -169,7 +170,7 @@ fn work_tracks(layout: &DocumentLayout<'_>, courses: &[(&str, &OverTime)]) -> Ve
     let latency = lines(|course| &course.latency_s);
     vec![
         track("operations a second", TimelineUnit::Rate, TrackHeight::Tall, rate),
-        track(layout.name_metric(), TimelineUnit::Seconds, TrackHeight::Middle, latency),
+        track(words::name_metric(layout), TimelineUnit::Seconds, TrackHeight::Middle, latency),
     ]
 }
 

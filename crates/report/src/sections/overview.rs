@@ -11,15 +11,16 @@ mod terms;
 
 use std::collections::BTreeMap;
 
-use bakeoff_analysis::{Document, WarningKind};
+use bakeoff_analysis::answer::{Answer, MoreTrials, NextAction};
+use bakeoff_analysis::layout::{self, CLOSED, DocumentLayout};
+use bakeoff_analysis::{Document, OperationCase, WarningKind};
 use bakeoff_results::{Cut, CutPlan, Machine, OwnFactor, PlanShard, Status};
 
 use super::sweeps;
 use crate::block::{Headline, ReportBlock};
 use crate::changes::JudgedChanges;
-use crate::layout::{self, CLOSED, DocumentLayout};
 use crate::sentence::RunAnswer;
-use crate::verdict::{self, OperationCase};
+use crate::verdict;
 use crate::words;
 use crate::worst_losses::Losses;
 
@@ -27,22 +28,24 @@ const WAITS: &str = "each client waits for its answer";
 
 pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
     let document = layout.document;
-    let answer = RunAnswer::from_layout(layout);
+    let answer = Answer::from_layout(layout);
+    let more = MoreTrials::from_cases(layout, &answer.cases);
+    let next = NextAction::from_answer(layout, &answer, more.as_ref());
+    let next = next.map(|action| next::describe_action(layout, &action));
     let facts = key_facts(document).into_iter().map(|(name, fact)| (name.to_owned(), fact));
-    let cases = verdict::find_cases(layout);
     let losses = Losses::from_document(document);
-    let mut questions =
-        questions::ask_questions(layout, &cases, &JudgedChanges::from_layout(layout), &losses);
-    let undecided = questions.iter().find(|it| it.question == decide::QUESTION);
-    let next = next::choose_next(layout, &cases, &answer, undecided);
+    let cases = &answer.cases;
+    let changes = JudgedChanges::from_layout(layout);
+    let mut questions = questions::ask_questions(layout, cases, &changes, &losses, more.as_ref());
     if let Some(next) = &next {
         questions.iter_mut().for_each(|it| it.leave_command(next));
     }
-    let RunAnswer { on, broken, sentences, rest, confidence } = answer;
+    let RunAnswer { on, broken, sentences, rest, confidence } =
+        RunAnswer::from_answer(layout, &answer);
     let confidence = confidence.map(|it| it.badge());
     let headline = Headline { on, broken, sentences, rest: rest.join(" "), confidence };
     let mut blocks = vec![ReportBlock::Headline(headline), ReportBlock::Facts(facts.collect())];
-    blocks.extend(draw_question(layout, &cases, &losses));
+    blocks.extend(draw_question(layout, cases, &losses));
     if !questions.is_empty() {
         blocks.push(ReportBlock::Answers(questions));
     }

@@ -1,11 +1,11 @@
 //! The price of a commit by the disk's model, computed from traced requests.
 
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{CellView, PriceRatio, PricedView};
 
 use crate::block::{ColumnKind, ReportBlock};
 use crate::cell_tables::{self, ColumnHead};
 use crate::figures::{self, NONE};
-use crate::layout::DocumentLayout;
 use crate::words;
 
 const EXPLAINED: &str = "Priced, not watched: before the clients of a steady trial started, and while the \

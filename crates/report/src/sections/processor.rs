@@ -2,13 +2,13 @@
 
 mod shares;
 
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{CellView, GroupView};
 
 use crate::block::{ColumnKind, ReportBlock, StyledText};
 use crate::cell_tables::{self, ColumnHead};
 use crate::figures;
 use crate::group_tables;
-use crate::layout::DocumentLayout;
 use crate::words;
 
 const COLUMNS: [ColumnHead; 5] = [

@@ -4,6 +4,7 @@ mod lines;
 
 pub(super) use lines::place_published as figure_of;
 
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{Ours, PublishedStatement, RatioBound, RatioShape};
 use bakeoff_results::published::{
     Publication as Source, PublishedFigure, PublishedTable as Figures, PublishedValue, Quantity,
@@ -15,7 +16,6 @@ use crate::block::{
 };
 use crate::cell_tables;
 use crate::figures::NONE;
-use crate::layout::DocumentLayout;
 use crate::words;
 
 const EXPLAINED: &str = "Each side is divided by its own base, so that neither’s hardware has a part in it; \

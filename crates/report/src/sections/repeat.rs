@@ -1,5 +1,6 @@
+use bakeoff_analysis::layout::DocumentLayout;
+
 use crate::block::{ReportBlock, StyledText};
-use crate::layout::DocumentLayout;
 
 pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
     let run = &layout.document.run.run;

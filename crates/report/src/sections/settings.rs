@@ -1,9 +1,9 @@
 //! The settings of each engine, and why they differ from its defaults.
 
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_results::{Applied, EngineFact, OwnFactor, Run};
 
 use crate::block::{ColumnKind, Folded, ReportBlock, ReportColumn, ReportRow, ReportTable};
-use crate::layout::DocumentLayout;
 
 pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
     let run = &layout.document.run.run;

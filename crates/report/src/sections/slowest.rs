@@ -2,13 +2,14 @@
 
 mod tails;
 
+use bakeoff_analysis::layout::{ConditionLevels, DocumentLayout};
 use bakeoff_results::{FigureOfMerit, OperationSummary};
 
 use crate::block::{
     ReportBlock, ReportCell, Strip, StripGroup, StripHead, StripRow, Strips, StyledText,
 };
 use crate::cell_tables;
-use crate::layout::{ConditionLevels, DocumentLayout};
+use crate::chart::find_style;
 use crate::promise_titles;
 use crate::strip::{self, StripAxis, StripContent};
 use crate::words;
@@ -101,7 +102,7 @@ impl<'a> SlowestChart<'_, 'a> {
     }
 
     fn row(&self, condition: &ConditionLevels<'a>, level: &'a str) -> StripRow {
-        let style = self.layout.style(level);
+        let style = find_style(self.layout, level);
         let strip = |operation: &&'a str| {
             let tail =
                 self.layout.figures(operation, condition, level).and_then(Tail::from_figures);

@@ -1,11 +1,12 @@
 //! The space that each level takes on disk.
 
+use bakeoff_analysis::layout::DocumentLayout;
+
 use crate::block::{
     Charts, ColumnKind, ReportBlock, ReportCell, ReportColumn, ReportRow, ReportTable, SvgChart,
 };
-use crate::chart::{self, SizeBar};
+use crate::chart::{self, SizeBar, find_style};
 use crate::figures;
-use crate::layout::DocumentLayout;
 use crate::panels::{self, ConditionPanel};
 use crate::words;
 
@@ -68,7 +69,7 @@ fn draw_charts(
         let shown = taken.iter().filter(|it| charted.contains(&it.level));
         let size = |it: &SpaceUsage| SizeBar {
             name: it.level.into(),
-            style: layout.style(it.level),
+            style: find_style(layout, it.level),
             bytes: it.median,
             range: (it.least, it.most),
         };
@@ -91,7 +92,7 @@ fn build_table(
     let figures = ["least", "most", "median per byte of the rows"];
     columns.extend(figures.map(|name| ReportColumn::new(ColumnKind::Number, name)));
     let row = |(panel, it): (&ConditionPanel, &SpaceUsage)| {
-        let name = ReportCell { style: Some(layout.style(it.level)), ..it.level.into() };
+        let name = ReportCell { style: Some(find_style(layout, it.level)), ..it.level.into() };
         let bytes = [it.median, it.least, it.most].map(|bytes| words::format_bytes(bytes).into());
         let share: ReportCell =
             figures::format_optional(it.amplification, words::format_digits).into();

@@ -1,11 +1,11 @@
 //! The cost of a restart, and whether steady trials were steady.
 
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{CellView, RestartView, SteadyView};
 
 use crate::block::{ColumnKind, ReportBlock};
 use crate::cell_tables::{self, ColumnHead};
 use crate::figures::NONE;
-use crate::layout::DocumentLayout;
 use crate::words;
 
 const RESTARTS: &str = "After a restart the caches are empty, and the disk takes its time from the \

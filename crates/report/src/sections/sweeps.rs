@@ -8,10 +8,10 @@ mod shapes;
 mod standing;
 pub mod times;
 
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{FastestVerdict, PointState, RatioBound, Sweep, SweepPoint};
 
 use crate::block::{ReportBlock, StyledText, Sweeps};
-use crate::layout::DocumentLayout;
 use crate::sentence::numeric_factor;
 
 /// How many panels a first screen has.

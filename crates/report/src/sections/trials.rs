@@ -1,3 +1,4 @@
+use bakeoff_analysis::layout::MeritAmount;
 mod course;
 mod listed;
 
@@ -5,15 +6,15 @@ use bakeoff_analysis::{Attempts, OpenLoopView, Steadiness, Total, steadiness};
 use bakeoff_results::measure::*;
 use bakeoff_results::{FigureOfMerit, OperationSummary, TrialSummary};
 
-use crate::amount::MeritAmount;
+use crate::amount::AmountText;
 use crate::block::{
     ColumnKind, Folded, ReportBlock, ReportColumn, ReportRow, ReportTable, TableStyle,
 };
 use crate::block_machines::BlockMachines;
 use crate::figures;
-use crate::layout::{self, DocumentLayout};
 use crate::offered_rate::BEHIND;
 use crate::words;
+use bakeoff_analysis::layout::{self, DocumentLayout};
 
 /// From this many trials on, their table is left out on paper.
 const PAPER: usize = 500;

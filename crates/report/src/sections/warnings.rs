@@ -1,5 +1,6 @@
+use bakeoff_analysis::layout::DocumentLayout;
+
 use crate::block::ReportBlock;
-use crate::layout::DocumentLayout;
 
 pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
     let warnings = &layout.document.warnings;

@@ -1,5 +1,6 @@
 //! The effect of each change from the present choice on operations and promises, and its cost.
 
+use bakeoff_analysis::layout::{DocumentLayout, level_or_empty};
 use bakeoff_analysis::{CellView, Contrast};
 use bakeoff_results::{CellLevels, OwnFactor};
 
@@ -8,8 +9,8 @@ use crate::block::{
 };
 use crate::cell_tables;
 use crate::changes::{self, ChangeStep, ChangeTarget, JudgedChanges};
+use crate::chart::find_style;
 use crate::durability;
-use crate::layout::{DocumentLayout, level_or_empty};
 use crate::strip::{self, StripAxis, StripContent};
 use crate::words;
 use crate::worst_losses::{Loss, Losses};
@@ -157,7 +158,7 @@ impl<'b, 'a> Ladder<'b, 'a> {
         let level = level_or_empty(&cell.levels, self.layout.compare);
         let level =
             self.layout.document.run.run.resolve_alias(self.layout.compare, level).unwrap_or(level);
-        let style = self.layout.style(level);
+        let style = find_style(self.layout, level);
         let contrasts = rung.contrasts.iter().zip(&self.operations);
         let name = name_change(&rung.target.steps, ", ");
         let strip = |(contrast, operation): (&Option<Contrast>, &&str)| {

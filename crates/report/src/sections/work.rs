@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bakeoff_analysis::layout::DocumentLayout;
+use bakeoff_analysis::layout::MeritAmount;
 use bakeoff_analysis::{CellView, Each, Total, Unknown, WorkFigure, WorkView};
 use bakeoff_results::FigureOfMerit;
 
-use crate::amount::MeritAmount;
+use crate::amount::AmountText;
 use crate::block::{ColumnKind, ReportBlock, ReportTable};
 use crate::cell_tables::{self, ColumnHead};
 use crate::figures::{self, NONE, format_few};
-use crate::layout::DocumentLayout;
 use crate::words;
 
 const OF_ROWS: [ColumnHead; 8] = [

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use bakeoff_analysis::layout::{self, ConditionLevels, DocumentLayout};
 use bakeoff_analysis::{
-    ALL_OPERATIONS, Attempts, Comparison, ConditionState, ConditionView, Document,
-    OtherwiseCounted, RatioBound,
+    ALL_OPERATIONS, Attempts, Comparison, ConditionState, ConditionView, Contrast, Document,
+    LeaderOutcome, OperationCase, OtherwiseCounted, RatioBound,
 };
 use bakeoff_results::{OwnFactor, Status};
 
 use crate::amount;
 use crate::durability;
-use crate::layout::{self, ConditionLevels, DocumentLayout};
-use crate::verdict::{Contrast, LeaderOutcome, OperationCase};
 use crate::words;
 
 /// Operations that a trial's end cut off, if the finding does not mention them: how many cells, and
@@ -90,7 +89,7 @@ pub fn otherwise_counted<'a>(
         };
         let pair = layout.pair(case.operation, &case.condition, case.leader, case.next)?;
         let [would, told] = [other.ratio, case.contrast.ratio].map(words::format_two);
-        let place = format!("{what}{}", layout.describe_place(&case.condition));
+        let place = format!("{what}{}", words::describe_place(layout, &case.condition));
         let how = match merit {
             Some(merit) => {
                 let counted = amount::counted_noun(merit);
@@ -127,7 +126,7 @@ fn describe_bound<'a>(
     format!(
         "{operation} takes {name} over {}{}{}",
         words::format_seconds(mean.unwrap_or_default()),
-        layout.describe_place(condition),
+        words::describe_place(layout, condition),
         ratio.unwrap_or_default()
     )
 }

@@ -1,12 +1,9 @@
 //! Says in the answer of a merged run that machines differ.
 
-use bakeoff_analysis::{ALL_OPERATIONS, Apart};
+use bakeoff_analysis::layout::DocumentLayout;
+use bakeoff_analysis::{ALL_OPERATIONS, Apart, MachineDifferences, OperationCase};
 
-use super::rate_of;
 use crate::amount;
-use crate::layout::DocumentLayout;
-use crate::machine_differences::MachineDifferences;
-use crate::verdict::OperationCase;
 use crate::words;
 
 /// "the machines disagree: on each alone, sqlite takes 0.73 to 9.3 times as long as lmdb"; `None`
@@ -38,7 +35,7 @@ fn describe_place<'a>(layout: &DocumentLayout<'a>, case: &OperationCase<'a>) -> 
         ALL_OPERATIONS => String::new(),
         operation => format!(" in {operation}"),
     };
-    operation + &layout.describe_place(&case.condition)
+    operation + &words::describe_place(layout, &case.condition)
 }
 
 /// "sqlite takes 0.73 to 9.3 times as long as lmdb".
@@ -50,7 +47,7 @@ fn format_ratios<'a>(
     let [leader, next] =
         [case.leader, case.next].map(|level| words::name_contender(layout.compare, level));
     let range = format!("{} to {}", words::format_two(apart.least), words::format_two(apart.most));
-    match rate_of(layout, &[case]) {
+    match layout.shared_rate([case]) {
         None => format!("{next} takes {range} times as long as {leader}"),
         Some(merit) => {
             let what = amount::counted_noun(merit);

@@ -1,20 +1,13 @@
 //! Says which level is fastest over a numeric factor.
 
+use bakeoff_analysis::answer::{LevelStretch, find_stretches};
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{FastestVerdict, Sweep, SweepPanel};
 use bakeoff_results::FigureOfMerit;
 
 use crate::amount;
 use crate::block::StyledText;
-use crate::layout::DocumentLayout;
-use crate::verdict::{LeaderOutcome, OperationCase};
 use crate::words;
-
-struct LevelStretch {
-    ends: (usize, usize),
-    told: FastestVerdict,
-    /// The fastest level; empty if unknown.
-    winner: String,
-}
 
 /// Merge the sentences when this many panels agree.
 const TOGETHER: usize = 3;
@@ -94,22 +87,6 @@ fn describe_leads(layout: &DocumentLayout<'_>, sweep: &Sweep, panel: &SweepPanel
     format!("{}.", parts.join("; "))
 }
 
-fn find_stretches(panel: &SweepPanel) -> Vec<LevelStretch> {
-    let mut stretches: Vec<LevelStretch> = Vec::new();
-    for (at, fastest) in panel.fastest.iter().enumerate() {
-        let winner = panel.winner(at).unwrap_or_default();
-        match stretches.last_mut().filter(|it| it.told == fastest.told && it.winner == winner) {
-            Some(last) => last.ends.1 = at,
-            None => stretches.push(LevelStretch {
-                ends: (at, at),
-                told: fastest.told,
-                winner: winner.to_owned(),
-            }),
-        }
-    }
-    stretches
-}
-
 /// "with 1 client", "from 2 clients on", "up to 4 clients", "from 2 to 8 clients", "throughout".
 fn describe_range(sweep: &Sweep, (from, to): (usize, usize)) -> String {
     let level = |at: usize| words::phrase_level(&sweep.factor, &sweep.levels[at].level);
@@ -149,45 +126,4 @@ fn describe_ends(layout: &DocumentLayout<'_>, sweep: &Sweep, panel: &SweepPanel)
         [] => String::new(),
         clauses => format!(" {}.", words::capitalize(&clauses.join("; "))),
     }
-}
-
-type PlacedCases<'b, 'a> = Vec<(String, Vec<&'b OperationCase<'a>>)>;
-
-/// By level of a factor, or by operation. Neighbouring levels of the numeric factor with the same
-/// winner are joined.
-pub(super) fn join_levels<'b, 'a>(
-    layout: &DocumentLayout<'a>,
-    factor: &str,
-    mut groups: Vec<(&str, Vec<&'b OperationCase<'a>>)>,
-) -> PlacedCases<'b, 'a> {
-    let with = if factor == "operation" { "for" } else { "with" };
-    let levels = layout.document.sweep.as_ref().filter(|it| it.factor == factor);
-    let Some(levels) = levels.map(|it| &it.levels) else {
-        let one =
-            |(level, group)| (format!("{with} {}", words::phrase_level(factor, level)), group);
-        return groups.into_iter().map(one).collect();
-    };
-    groups.sort_by_key(|(level, _)| levels.iter().position(|it| it.level == *level));
-    let same = |one: &(&str, Vec<&OperationCase>), other: &(&str, Vec<&OperationCase>)| {
-        find_winner(&one.1).is_some() && find_winner(&one.1) == find_winner(&other.1)
-    };
-    let together = |group: &[(&str, Vec<&'b OperationCase<'a>>)]| {
-        let [first, .., last] = group else {
-            let (level, cases) = &group[0];
-            return (format!("with {}", words::phrase_level(factor, level)), cases.clone());
-        };
-        let [from, to] = [first.0, last.0].map(|level| words::phrase_level(factor, level));
-        let cases = group.iter().flat_map(|(_, cases)| cases).copied().collect();
-        (format!("from {from} to {to}"), cases)
-    };
-    groups.chunk_by(same).map(together).collect()
-}
-
-/// The level that wins more than half, if no other wins any.
-pub(super) fn find_winner<'a>(group: &[&OperationCase<'a>]) -> Option<&'a str> {
-    let won: Vec<&OperationCase> =
-        group.iter().copied().filter(|c| c.outcome == LeaderOutcome::Won).collect();
-    let first = won.first()?;
-    let alone = 2 * won.len() > group.len() && won.iter().all(|case| case.leader == first.leader);
-    alone.then_some(first.leader)
 }

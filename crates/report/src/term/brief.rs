@@ -1,6 +1,8 @@
 //! The answer of a run in 25 lines at most: the question, on what, a chart, the verdict, how sure,
 //! what could mislead, and what to type next.
 
+use bakeoff_analysis::layout::CLOSED;
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{Document, Weight};
 use bakeoff_results::OwnFactor;
 
@@ -10,9 +12,8 @@ use crate::block::{
     ReportColumn, ReportRow, ReportTable, StripGroup, Strips, Sweeps, Tone,
 };
 use crate::figures::NONE;
-use crate::layout::CLOSED;
 use crate::sections::SECTIONS;
-use crate::{DocumentLayout, Options, Result, disk, warning_names, words};
+use crate::{Options, Result, disk, warning_names, words};
 
 /// The command adds one with the report's path.
 const LINES: usize = 24;

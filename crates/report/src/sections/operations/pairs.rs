@@ -2,10 +2,10 @@
 //! more exact than overlapping intervals.
 
 use bakeoff_analysis::Comparison;
+use bakeoff_analysis::layout::{ConditionLevels, DocumentLayout};
 
 use super::{format_interval, format_ratio};
 use crate::block::{ColumnKind, ReportCell, ReportColumn, ReportRow, ReportTable, TableStyle};
-use crate::layout::{ConditionLevels, DocumentLayout};
 use crate::verdict;
 use crate::words;
 

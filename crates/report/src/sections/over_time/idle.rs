@@ -1,9 +1,9 @@
 //! Levels that stood still, in a line for each pair of them.
 
+use bakeoff_analysis::layout::{DocumentLayout, level_or_empty};
 use bakeoff_analysis::{IdleComparison, IdleTime};
 
 use crate::block::ReportBlock;
-use crate::layout::{DocumentLayout, level_or_empty};
 use crate::words;
 
 /// The most pairs that are told, those that differ most.
@@ -37,7 +37,7 @@ fn difference(idle: &IdleComparison) -> f64 {
 /// "a stood still for 4 of 60 seconds with 4 clients, b for none (clear)".
 fn describe_pair<'a>(layout: &DocumentLayout<'a>, idle: &'a IdleComparison) -> String {
     let condition = layout.varying.iter().map(|it| level_or_empty(&idle.levels, it)).collect();
-    let place = layout.describe_place(&condition);
+    let place = words::describe_place(layout, &condition);
     let [(first, first_time), (second, second_time)] = idle.in_order();
     let [first, second] = [first, second].map(|it| words::name_contender(layout.compare, it));
     let is_as_long = format_seconds(first_time.whole_s) == format_seconds(second_time.whole_s);

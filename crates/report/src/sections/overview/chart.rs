@@ -1,21 +1,21 @@
 //! The first screen's chart: levels under each promise, the fastest first, on one scale.
 
-use bakeoff_analysis::estimate_interval;
+use bakeoff_analysis::layout::MeritAmount;
+use bakeoff_analysis::layout::{ConditionLevels, DocumentLayout};
+use bakeoff_analysis::{OperationCase, PromiseCases, estimate_interval};
 use bakeoff_results::{FigureOfMerit, OwnFactor};
 
 use super::ratios;
 use super::standing::{compare_levels, describe_level};
 use super::terms;
-use crate::amount::MeritAmount;
+use crate::amount::AmountText;
 use crate::block::{ReportCell, Strip, StripGroup, StripHead, StripRow, Strips, Tone};
 use crate::cell_tables;
 use crate::changes::find_looser;
+use crate::chart::find_style;
 use crate::durability;
-use crate::layout::{ConditionLevels, DocumentLayout};
-use crate::promise_cases::PromiseCases;
 use crate::promise_titles;
 use crate::strip::{Means, StripAxis, StripContent};
-use crate::verdict::OperationCase;
 use crate::words;
 use crate::worst_losses::{Losses, Worst};
 
@@ -150,7 +150,7 @@ impl<'a> ChartOperations<'a> {
             name: (*operation).to_owned(),
             unit: match merit.is_rate() {
                 true => format!("{}, right is faster, log scale", merit.in_words()),
-                false => format!("{}, left is faster, log scale", layout.name_metric()),
+                false => format!("{}, left is faster, log scale", words::name_metric(layout)),
             },
             axis: find_axis(axes, *merit).svg(),
         };
@@ -241,7 +241,7 @@ impl<'a> OverviewChart<'_, 'a> {
             (layout.compare == OwnFactor::Durability).then(|| durability::title_level(level));
         StripRow {
             name: ReportCell {
-                style: Some(layout.style(level)),
+                style: Some(find_style(layout, level)),
                 marks: cell_tables::mark_cell(layout, condition, level),
                 aside: title,
                 ..level.into()
@@ -276,7 +276,7 @@ impl<'a> OverviewChart<'_, 'a> {
         (condition, level): (&ConditionLevels<'a>, &'a str),
     ) -> StripContent {
         let (layout, axis) = (self.layout, find_axis(self.scales, merit));
-        let style = layout.style(level);
+        let style = find_style(layout, level);
         let Some(found) = find_amount(layout, operation, merit, (condition, level)) else {
             let label = cell_tables::explain_missing(layout, operation, condition, level);
             let said = format!("{operation}, {level}: {label}");

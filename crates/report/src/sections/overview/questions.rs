@@ -1,17 +1,17 @@
 //! The next questions of a reader: the cost of keeping every commit, losses, warnings, and how to
 //! decide more.
 
-use bakeoff_analysis::Weight;
+use bakeoff_analysis::answer::MoreTrials;
+use bakeoff_analysis::layout::DocumentLayout;
+use bakeoff_analysis::{OperationCase, Ratio, Weight, group_cases};
 use bakeoff_results::DurabilityLevel;
 
 use super::decide;
 use crate::block::{Answered, StyledText};
 use crate::changes::{self, JudgedChanges, find_looser};
 use crate::durability;
-use crate::layout::DocumentLayout;
-use crate::promise_cases::{Ratio, group_cases, name_level};
 use crate::promises::{self, COMMIT, SYNCED_BLOCK};
-use crate::verdict::OperationCase;
+use crate::ratio_words::name_level;
 use crate::warning_names;
 use crate::words;
 use crate::worst_losses::{Loss, Losses, Worst};
@@ -23,8 +23,9 @@ pub fn ask_questions<'a>(
     cases: &[OperationCase<'a>],
     changes: &JudgedChanges<'a>,
     losses: &Losses<'a>,
+    more: Option<&MoreTrials>,
 ) -> Vec<Answered> {
-    let undecided = decide::ask_undecided(layout, cases);
+    let undecided = more.map(decide::describe_more_trials);
     [ask_cost(layout, cases, changes), ask_losses(layout, losses), ask_warnings(layout), undecided]
         .into_iter()
         .flatten()

@@ -1,11 +1,11 @@
 //! The highest rate that keeps a limit in each search, beside the rate of a closed loop.
 
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{LimitOutcome, LimitView};
 use bakeoff_results::FigureOfMerit;
 use bakeoff_results::limit::ResponseTimeLimit;
 
 use crate::block::{Strip, StripGroup, StripHead, StripRow, Strips};
-use crate::layout::DocumentLayout;
 use crate::searches;
 use crate::strip::{self, StripAxis, StripContent};
 use crate::words;

@@ -1,13 +1,13 @@
 //! The first screen's chart where many conditions have no number in common: a ratio for each condition and level.
 
-use bakeoff_analysis::{Contrast, Verdict};
+use bakeoff_analysis::layout::MeritAmount;
+use bakeoff_analysis::layout::{ConditionLevels, DocumentLayout};
+use bakeoff_analysis::{Contrast, LeaderOutcome, OperationCase, PromiseCases, Verdict};
 
 use super::super::matrix::{DARKEST, name_place, shade_ratio};
-use crate::amount::MeritAmount;
+use crate::amount::AmountText;
 use crate::block::{Heat, HeatCell, HeatRow, Heats, ReportCell, StyledText};
-use crate::layout::{ConditionLevels, DocumentLayout};
-use crate::promise_cases::PromiseCases;
-use crate::verdict::{LeaderOutcome, OperationCase};
+use crate::chart::find_style;
 use crate::words;
 
 /// With fewer conditions, strips say more.
@@ -52,7 +52,7 @@ fn build_map<'a>(
         caption: operation.to_owned(),
         columns: levels
             .iter()
-            .map(|level| ReportCell { style: Some(layout.style(level)), ..(*level).into() })
+            .map(|level| ReportCell { style: Some(find_style(layout, level)), ..(*level).into() })
             .collect(),
         rows: rows.collect(),
     })

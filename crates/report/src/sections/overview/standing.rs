@@ -1,16 +1,15 @@
 //! Compares a level of the first chart with another, in words.
 
-use bakeoff_analysis::{Contrast, Verdict};
+use bakeoff_analysis::layout::DocumentLayout;
+use bakeoff_analysis::{Contrast, LeaderOutcome, PromiseCases, Ratio, Verdict, find_open_reason};
 use bakeoff_results::FigureOfMerit;
 
 use crate::block::ReportCell;
 use crate::figures::NONE;
-use crate::layout::DocumentLayout;
-use crate::promise_cases::{
-    PromiseCases, Ratio, all_operations, bracket_of_times, describe_intervals, explain_open,
-    format_bracket, format_ratios, in_all, one_by_one_in_a_cell, open_word, without_operations,
+use crate::ratio_words::{
+    all_operations, bracket_of_times, describe_intervals, format_bracket, format_ratios, in_all,
+    one_by_one_in_a_cell, open_word, without_operations,
 };
-use crate::verdict::LeaderOutcome;
 
 const EVEN: &str = "as fast, within 5 %";
 
@@ -59,7 +58,7 @@ fn why_no_winner<'a>(
     ranked: &[&'a str],
 ) -> &'static str {
     let pair = ranked.get(1).map(|second| group.contrasts(layout, first, second));
-    pair.and_then(|it| explain_open(&it)).unwrap_or(Verdict::Undecided.word())
+    pair.and_then(|it| find_open_reason(&it)).unwrap_or(Verdict::Undecided).word()
 }
 
 fn is_by_rate<'a>(layout: &DocumentLayout<'a>, group: &PromiseCases<'a>) -> bool {
@@ -83,8 +82,8 @@ pub fn compare_levels<'a>(
     let by_rate = is_by_rate(layout, group);
     let ratios = group.ratios(layout, other, level);
     let contrasts = &without_operations(&ratios)[..];
-    if let Some(reason) = explain_open(contrasts) {
-        return (reason.to_owned(), None);
+    if let Some(reason) = find_open_reason(contrasts) {
+        return (reason.word().to_owned(), None);
     }
     if ratios.is_empty() {
         return ("no pair".into(), None);

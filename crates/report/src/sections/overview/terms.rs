@@ -1,7 +1,6 @@
-use bakeoff_analysis::{Comparison, Verdict};
+use bakeoff_analysis::layout::DocumentLayout;
+use bakeoff_analysis::{Comparison, OperationCase, Verdict};
 
-use crate::layout::DocumentLayout;
-use crate::verdict::OperationCase;
 use crate::worst_losses::Losses;
 
 /// Only these intervals stand beside means that are compared.

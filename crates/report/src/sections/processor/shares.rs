@@ -1,6 +1,7 @@
 //! Processor time of an operation, by process: those that served it, and bakeoff's own.
 
 use bakeoff_analysis::CellView;
+use bakeoff_analysis::layout::{ConditionLevels, DocumentLayout};
 use bakeoff_results::measure::DATABASE_GROUP;
 
 use crate::block::{
@@ -9,7 +10,6 @@ use crate::block::{
 use crate::cell_tables;
 use crate::figures;
 use crate::group_tables;
-use crate::layout::{ConditionLevels, DocumentLayout};
 use crate::stacked_bars::{self, Bar};
 use crate::words;
 
@@ -91,7 +91,7 @@ fn build_chart<'a>(
     shared: &[ProcessShares<'_, 'a>],
 ) -> Charts {
     let bar = |it: &ProcessShares<'_, 'a>| {
-        let place = layout.describe_place(it.condition);
+        let place = words::describe_place(layout, it.condition);
         let name = format!("{},{}", it.level, place.trim_start_matches(" with"));
         Bar {
             name: name.trim_end_matches(',').to_owned(),

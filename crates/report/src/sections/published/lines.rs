@@ -1,5 +1,6 @@
 //! Published ratios (hollow marks) and ours (filled) over the run's numeric factor.
 
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{
     PublishedStatement, RatioBound, RatioShape, Sweep, SweepLevel, UntoldReason,
 };
@@ -11,7 +12,6 @@ use crate::block::Sweeps;
 use crate::block::sweep::{
     LinePanel, LinePoint, LineSource, LineValue, SweepLine, SweepUnit, Tick,
 };
-use crate::layout::DocumentLayout;
 use crate::words;
 
 const EXPLAINED: &str = "Hollow marks and thin lines: published. Filled marks: ours; a bar, where it is longer \

@@ -1,9 +1,9 @@
 //! Compares the p99 of levels, where each trial has enough operations for one.
 
 use bakeoff_analysis::Comparison;
+use bakeoff_analysis::layout::DocumentLayout;
 
 use crate::block::{ColumnKind, ReportCell, ReportColumn, ReportRow, ReportTable, TableStyle};
-use crate::layout::DocumentLayout;
 use crate::sections::operations::{format_interval, format_ratio};
 use crate::verdict;
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use bakeoff_analysis::layout::{DocumentLayout, level_or_empty};
 use bakeoff_analysis::{CellView, Sweep};
 
-use crate::layout::{DocumentLayout, level_or_empty};
 use crate::words;
 
 pub fn describe_cached(layout: &DocumentLayout<'_>, sweep: &Sweep) -> Option<String> {

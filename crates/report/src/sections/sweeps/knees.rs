@@ -1,9 +1,10 @@
 //! Shows the number of clients beyond which more clients gain nothing.
 
+use bakeoff_analysis::layout::{self, DocumentLayout};
 use bakeoff_analysis::{Knee, RatioBound, Sweep};
 
 use crate::block::{ColumnKind, ReportCell, ReportColumn, ReportRow, ReportTable};
-use crate::layout::{self, DocumentLayout};
+use crate::chart::find_style;
 use crate::words::format_digits;
 
 pub fn build_table(layout: &DocumentLayout<'_>, sweep: &Sweep) -> Option<ReportTable> {
@@ -18,7 +19,7 @@ pub fn build_table(layout: &DocumentLayout<'_>, sweep: &Sweep) -> Option<ReportT
     columns.push(ReportColumn::new(ColumnKind::Main, "N* (95 % interval)"));
     let row = |knee: &Knee| {
         let of = layout::level_or_empty(&knee.levels, layout.compare);
-        let name = ReportCell { style: Some(layout.style(of)), ..of.into() };
+        let name = ReportCell { style: Some(find_style(layout, of)), ..of.into() };
         let levels = others.iter().map(|factor| layout::level_or_empty(&knee.levels, factor));
         let place = levels.map(ReportCell::from);
         ReportRow::from_cells(

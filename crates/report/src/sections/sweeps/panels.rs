@@ -1,5 +1,6 @@
 //! Decides which lines share a panel.
 
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{
     FastestVerdict, PointState, RatioBound, Sweep, SweepFastest, SweepPanel, SweepPoint,
     SweepSeries,
@@ -10,8 +11,8 @@ use super::{limits, shapes};
 use crate::block::sweep::{
     Fastest, LeaderLabel, LinePanel, LinePoint, LineSource, LineValue, SweepLine, SweepUnit, Tick,
 };
+use crate::chart::find_style;
 use crate::figures::NONE;
-use crate::layout::DocumentLayout;
 use crate::verdict::mark_verdict;
 use crate::words;
 
@@ -153,7 +154,7 @@ fn own_rows(rows: Vec<Fastest>, level: &str) -> Vec<Fastest> {
 fn build_panel(layout: &DocumentLayout<'_>, sweep: &Sweep, of: &SweepPanel) -> LinePanel {
     let merit = FigureOfMerit::of_metric(&of.metric).unwrap_or_default();
     let title = match merit.is_rate() {
-        false => format!("{}, lower is faster", layout.name_metric()),
+        false => format!("{}, lower is faster", words::name_metric(layout)),
         true => format!("{}, higher is faster", merit.in_words()),
     };
     let caption = build_caption(layout, of, &[&sweep.factor]);
@@ -221,7 +222,7 @@ fn build_line(
     let against = points.last().zip(of.fastest.last());
     SweepLine {
         name,
-        style: layout.style(level),
+        style: find_style(layout, level),
         source: LineSource::Ours,
         shade: None,
         pale: false,
@@ -281,7 +282,7 @@ fn build_point(of: &SweepPoint) -> LinePoint {
 fn find_fastest(layout: &DocumentLayout<'_>, of: &SweepPanel, name: &str) -> Fastest {
     let sign = |it: &SweepFastest| match (it.told, it.levels.first()) {
         (FastestVerdict::Won, Some(level)) => {
-            LeaderLabel::Known(level.clone(), layout.style(level))
+            LeaderLabel::Known(level.clone(), find_style(layout, level))
         }
         (FastestVerdict::TooClose, _) => LeaderLabel::TooClose(it.levels.clone()),
         (FastestVerdict::Unknown, _) => LeaderLabel::Unknown,

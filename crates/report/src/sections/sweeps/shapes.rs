@@ -1,11 +1,11 @@
 //! Scales the figures of an article: their ratio to a base cell, times our figure of that cell.
 
+use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{ALL_OPERATIONS, PointState, PublishedStatement, Sweep, SweepPanel};
 use bakeoff_results::FigureOfMerit;
 use bakeoff_results::published::Quantity;
 
 use crate::block::sweep::{LinePoint, LineSource, LineValue, SweepLine};
-use crate::layout::DocumentLayout;
 use crate::sections::published::figure_of;
 
 pub fn build_published_line(

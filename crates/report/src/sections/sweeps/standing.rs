@@ -1,10 +1,11 @@
 //! Compares the lines at the ends of the axis, with the engine's worst loss.
 
+use bakeoff_analysis::layout::{self, DocumentLayout};
 use bakeoff_analysis::{Sweep, SweepFastest, SweepPanel, SweepSeries};
 
 use super::panels::against_fastest;
 use crate::block::{ColumnKind, ReportCell, ReportColumn, ReportRow, ReportTable, TableStyle};
-use crate::layout::{self, DocumentLayout};
+use crate::chart::find_style;
 use crate::promises;
 use crate::verdict::{self, HELD_BACK};
 use crate::words;
@@ -59,7 +60,8 @@ fn build_rows(
         let levels = others.iter().map(|factor| layout::level_or_empty(&panel.levels, factor));
         let condition =
             std::iter::once(panel.operation.as_str()).chain(levels).map(ReportCell::from);
-        let name = ReportCell { style: Some(layout.style(&it.level)), ..it.level.as_str().into() };
+        let name =
+            ReportCell { style: Some(find_style(layout, &it.level)), ..it.level.as_str().into() };
         let stands = ends.map(|at| {
             let fastest: &SweepFastest = &panel.fastest[at];
             build_cell(against_fastest(panel, &it.level, &it.points[at], fastest))

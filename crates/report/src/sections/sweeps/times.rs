@@ -1,10 +1,10 @@
 //! Shows the times of operations over a numeric factor if levels are compared by a rate.
 
-use crate::block::sweep::LinePanel;
-use crate::block::{ReportBlock, Sweeps};
-use crate::layout::DocumentLayout;
+use bakeoff_analysis::layout::DocumentLayout;
 
 use super::{explain_lines, panels};
+use crate::block::sweep::LinePanel;
+use crate::block::{ReportBlock, Sweeps};
 
 pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
     let Some(sweep) = bakeoff_analysis::build_time_sweep(layout.document) else {

@@ -1,12 +1,11 @@
 //! Every trial as a mark, in the order in which they ran: a slope would be a machine that drifts.
 
+use bakeoff_analysis::layout::{DocumentLayout, level_or_empty};
 use bakeoff_results::{CellLevels, FigureOfMerit, OwnFactor, TrialSummary};
 
 use crate::amount;
 use crate::block::{Charts, ReportCell, SvgChart};
-use crate::chart::{draw_mark, draw_segment, draw_text, open_svg};
-use crate::durability;
-use crate::layout::{DocumentLayout, level_or_empty};
+use crate::chart::{draw_mark, draw_segment, draw_text, find_style, open_svg};
 use crate::scale::LogScale;
 
 const LEFT: f64 = 66.0;
@@ -32,7 +31,7 @@ pub fn build_charts(layout: &DocumentLayout<'_>) -> Option<Charts> {
         "Mean time of each trial, in the order in which they ran: a slope would be a machine that \
          drifts{hollow}."
     );
-    let sign = |level: &str| ReportCell { style: Some(layout.style(level)), ..level.into() };
+    let sign = |level: &str| ReportCell { style: Some(find_style(layout, level)), ..level.into() };
     let legend = layout.levels.iter().map(|level| sign(level)).collect();
     (!charts.is_empty()).then(|| Charts { explained: explained.into(), legend, charts })
 }
@@ -40,9 +39,9 @@ pub fn build_charts(layout: &DocumentLayout<'_>) -> Option<Charts> {
 /// Less is promised than in the trials that promise most.
 fn is_hollow(layout: &DocumentLayout<'_>, trial: &TrialSummary) -> bool {
     let levels = layout.document.run.run.levels_of(OwnFactor::Durability.as_str());
-    let most = levels.iter().map(|it| durability::rank_level(it)).min();
+    let most = levels.iter().map(|it| bakeoff_analysis::rank_durability(it)).min();
     let own = trial.levels.level(OwnFactor::Durability).filter(|it| !it.is_empty());
-    most.zip(own).is_some_and(|(most, own)| durability::rank_level(own) > most)
+    most.zip(own).is_some_and(|(most, own)| bakeoff_analysis::rank_durability(own) > most)
 }
 
 fn build_chart(
@@ -81,7 +80,7 @@ fn build_chart(
     for (at, trial, mean) in found {
         let level = level_or_empty(&trial.levels, layout.compare);
         let level = layout.document.run.run.resolve_alias(layout.compare, level).unwrap_or(level);
-        let style = layout.style(level);
+        let style = find_style(layout, level);
         let class = if is_hollow(layout, trial) { "hollow" } else { "mark" };
         let place = (LEFT + at as f64 / last * PLOT, y(mean));
         draw_mark(&mut out, &format!("{class} c{style}"), style, place, "");

@@ -1,110 +1,14 @@
-//! Cases grouped by promise, and their ratios in words.
+//! Ratios and their intervals in words.
 
-use bakeoff_analysis::{Contrast, RatioBound, Verdict};
-use bakeoff_results::OwnFactor;
+use bakeoff_analysis::layout::DocumentLayout;
+use bakeoff_analysis::{Contrast, Ratio, RatioBound, Verdict, find_open_reason};
 
 use crate::block::StyledText;
-use crate::durability;
-use crate::layout::{ConditionLevels, DocumentLayout};
-use crate::verdict::{LeaderOutcome, OperationCase};
+use crate::chart::find_style;
 use crate::words;
-
-pub type Ratio<'a> = (&'a str, Contrast);
 
 /// At most this many different ratios are listed; more become a range.
 const ONE_BY_ONE: usize = 3;
-
-pub struct PromiseCases<'a> {
-    /// `None` where the run has none, or compares it.
-    pub durability: Option<&'a str>,
-    pub cases: Vec<OperationCase<'a>>,
-}
-
-/// The strongest promise first.
-pub fn group_cases<'a>(
-    layout: &DocumentLayout<'a>,
-    cases: &[OperationCase<'a>],
-) -> Vec<PromiseCases<'a>> {
-    let mut groups: Vec<PromiseCases> = Vec::new();
-    for case in cases {
-        let durability = find_level(layout, case);
-        match groups.iter_mut().find(|group| group.durability == durability) {
-            Some(group) => group.cases.push(case.clone()),
-            None => groups.push(PromiseCases { durability, cases: vec![case.clone()] }),
-        }
-    }
-    groups.sort_by_key(|group| group.durability.map(durability::rank_level));
-    groups
-}
-
-/// `None` unless engines are compared at one level.
-fn find_level<'a>(layout: &DocumentLayout<'a>, case: &OperationCase<'a>) -> Option<&'a str> {
-    let compared = layout.compare == OwnFactor::Durability;
-    let level = layout.level_of(OwnFactor::Durability.as_str(), &case.condition, case.leader);
-    level.filter(|_| !compared && layout.has_engines())
-}
-
-impl<'a> PromiseCases<'a> {
-    pub fn condition(&self) -> Option<&ConditionLevels<'a>> {
-        let first = &self.cases.first()?.condition;
-        self.cases.iter().all(|case| case.condition == *first).then_some(first)
-    }
-
-    /// The fastest in each operation of its one condition.
-    pub fn winner(&self) -> Option<&'a str> {
-        self.condition()?;
-        let first = self.cases.first()?.leader;
-        let won = |case: &OperationCase| case.outcome == LeaderOutcome::Won && case.leader == first;
-        self.cases.iter().all(won).then_some(first)
-    }
-
-    /// Levels with figures of every case, the fastest mean over all operations first.
-    pub fn rank_levels(&self, layout: &DocumentLayout<'a>) -> Vec<&'a str> {
-        let cost = |level: &&'a str| -> Option<f64> {
-            self.cases.iter().map(|case| find_cost(layout, case, level)).sum()
-        };
-        let kept = |level: &&'a str| {
-            self.cases.iter().all(|case| layout.keeps_promise(&case.condition, level))
-        };
-        let contenders = layout.contenders().into_iter().filter(kept);
-        let mut ranked: Vec<(f64, &str)> =
-            contenders.filter_map(|level| Some((cost(&level)?, level))).collect();
-        ranked.sort_by(|one, other| one.0.total_cmp(&other.0));
-        ranked.into_iter().map(|(_, level)| level).collect()
-    }
-
-    /// No other level has a better mean in any case.
-    pub fn is_best_in_each(&self, layout: &DocumentLayout<'a>, level: &'a str) -> bool {
-        let ranked = self.rank_levels(layout);
-        self.cases.iter().all(|case| {
-            let best = find_cost(layout, case, level);
-            let others = ranked.iter().filter_map(|other| find_cost(layout, case, other));
-            best.is_some_and(|best| others.into_iter().all(|other| best <= other))
-        })
-    }
-
-    pub fn contrasts(&self, layout: &DocumentLayout<'a>, fast: &str, slow: &str) -> Vec<Contrast> {
-        without_operations(&self.ratios(layout, fast, slow))
-    }
-
-    pub fn ratios(&self, layout: &DocumentLayout<'a>, fast: &str, slow: &str) -> Vec<Ratio<'a>> {
-        let of = |case: &OperationCase<'a>| {
-            let pair = layout.pair(case.operation, &case.condition, fast, slow)?;
-            Some((case.operation, Contrast::from_comparison(&pair)?))
-        };
-        self.cases.iter().filter_map(of).collect()
-    }
-}
-
-/// Logarithm of the mean time, or minus that of the rate: logarithms add up over cases.
-fn find_cost<'a>(
-    layout: &DocumentLayout<'a>,
-    case: &OperationCase<'a>,
-    level: &'a str,
-) -> Option<f64> {
-    let amount = layout.amount(case.operation, &case.condition, level)?;
-    Some(if amount.merit.is_rate() { -amount.value.ln() } else { amount.value.ln() })
-}
 
 /// "both operations", "all 3 operations".
 pub fn all_operations(number: usize) -> String {
@@ -115,7 +19,8 @@ pub fn all_operations(number: usize) -> String {
 }
 
 pub fn name_level(layout: &DocumentLayout<'_>, level: &str) -> StyledText {
-    StyledText::default().named(words::name_contender(layout.compare, level), layout.style(level))
+    StyledText::default()
+        .named(words::name_contender(layout.compare, level), find_style(layout, level))
 }
 
 enum RatioText {
@@ -149,24 +54,11 @@ pub fn format_ratios(contrasts: &[Contrast]) -> Option<String> {
     })
 }
 
-/// Why there is no verdict, if the reason is not the intervals.
-pub fn explain_open(contrasts: &[Contrast]) -> Option<&'static str> {
-    let reasons = [
-        Verdict::Void,
-        Verdict::NeverSteady,
-        Verdict::TooFew,
-        Verdict::Spiky,
-        Verdict::ShortOfProcessors,
-    ];
-    let has = |wanted: &Verdict| contrasts.iter().any(|it| it.verdict == *wanted);
-    reasons.into_iter().find(has).map(Verdict::word)
-}
-
 /// For ratios that are neither all faster nor all slower.
 pub fn open_word(contrasts: &[Contrast]) -> &'static str {
-    match explain_open(contrasts) {
+    match find_open_reason(contrasts) {
         _ if contrasts.is_empty() => "no pair",
-        Some(reason) => reason,
+        Some(reason) => reason.word(),
         None if contrasts.iter().all(|it| it.verdict == Verdict::Same) => Verdict::Same.word(),
         None => Verdict::Undecided.word(),
     }

@@ -2,19 +2,31 @@
 
 use std::collections::{HashMap, HashSet};
 
-use bakeoff_analysis::{ALL_OPERATIONS, CellView, Comparison, Document, Total, select_counted};
-use bakeoff_results::{Applied, FigureOfMerit, Levels, OperationSummary, OwnFactor, TrialSummary};
+use bakeoff_results::{
+    ALL_OPERATIONS, Applied, FigureOfMerit, Levels, OperationSummary, OwnFactor, TrialSummary,
+};
 
-use crate::amount::MeritAmount;
-use crate::chart::STYLES;
-use crate::promises;
-use crate::words;
+use crate::cells::select_counted;
+use crate::comparison::Comparison;
+use crate::document::{CellView, Document};
+use crate::operation_case::OperationCase;
+use crate::total::Total;
 
 /// The level of `rate` at which each client waits for its answer.
 pub const CLOSED: (&str, &str) = (OwnFactor::Rate.as_str(), "closed");
 
 /// A level of each factor that varies beside the compared one, in their order.
 pub type ConditionLevels<'a> = Vec<&'a str>;
+
+/// A cell's figure of merit: a time, or a rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeritAmount {
+    pub merit: FigureOfMerit,
+    /// In seconds, or a second; megabytes in bytes.
+    pub value: f64,
+    /// Operations were cut off: a time is a lower bound then, a rate an upper one.
+    pub is_bound: bool,
+}
 
 pub struct DocumentLayout<'a> {
     pub document: &'a Document,
@@ -129,6 +141,19 @@ impl<'a> DocumentLayout<'a> {
         }
     }
 
+    /// The rate by which all of these cases are compared; `None` where some are by time.
+    pub fn shared_rate<'c>(
+        &self,
+        cases: impl IntoIterator<Item = &'c OperationCase<'a>>,
+    ) -> Option<FigureOfMerit>
+    where
+        'a: 'c,
+    {
+        let mut merits = cases.into_iter().map(|case| self.merit(case.operation, &case.condition));
+        let first = merits.next()?.filter(|merit| merit.is_rate())?;
+        merits.all(|merit| merit == Some(first)).then_some(first)
+    }
+
     /// The one figure of merit of all conditions; `None` where they differ.
     pub fn only_merit(&self, operation: &str) -> Option<FigureOfMerit> {
         let mut merits =
@@ -204,20 +229,8 @@ impl<'a> DocumentLayout<'a> {
         self.is_open() && self.document.cells.iter().any(|cell| cell.open_loop.is_none())
     }
 
-    pub fn name_metric(&self) -> &'static str {
-        if self.is_open() { "mean response time" } else { "mean time" }
-    }
-
     pub fn has_engines(&self) -> bool {
         self.document.run.run.has_engines()
-    }
-
-    /// The style's number is the same in every chart. The last is the harness's.
-    pub fn style(&self, level: &str) -> usize {
-        if self.is_harness(level) {
-            return STYLES - 1;
-        }
-        self.contenders().iter().position(|l| *l == level).unwrap_or(0) % (STYLES - 1)
     }
 
     pub fn cell(&self, condition: &ConditionLevels<'a>, level: &'a str) -> Option<&'a CellView> {
@@ -329,22 +342,6 @@ impl<'a> DocumentLayout<'a> {
             .iter()
             .copied()
             .find(|c| c.level == level)
-    }
-
-    /// The mark of a promise that power cuts broke.
-    pub fn broken_mark(
-        &self,
-        condition: &ConditionLevels<'a>,
-        level: &'a str,
-    ) -> Option<&'static str> {
-        promises::mark_broken(self.document, |factor| self.level_of(factor, condition, level))
-    }
-
-    /// "with 4 clients and no neighbours"; empty when nothing varies.
-    pub fn describe_place(&self, condition: &ConditionLevels<'a>) -> String {
-        let words: Vec<String> =
-            self.varying.iter().zip(condition).map(|(f, l)| words::phrase_level(f, l)).collect();
-        if words.is_empty() { String::new() } else { format!(" with {}", words::join_list(&words)) }
     }
 }
 

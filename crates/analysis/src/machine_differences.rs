@@ -1,9 +1,8 @@
 //! Finds how far the machines of a merged run differ about its answer.
 
-use bakeoff_analysis::{Apart, RatioOverMachines};
-
 use crate::layout::{DocumentLayout, level_or_empty};
-use crate::verdict::OperationCase;
+use crate::machines::{Apart, RatioOverMachines};
+use crate::operation_case::OperationCase;
 
 /// The answer names machines if their largest ratio is more than this many times the smallest.
 const FAR: f64 = 1.5;
