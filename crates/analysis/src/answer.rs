@@ -10,6 +10,7 @@ mod no_comparison;
 mod no_winner;
 mod promise_finding;
 mod stretches;
+mod view;
 
 use bakeoff_results::OwnFactor;
 
@@ -22,6 +23,7 @@ pub use self::no_comparison::NoComparison;
 pub use self::no_winner::{NoWinner, OpenCause};
 pub use self::promise_finding::{PartlyFastest, SlowerThanTied, TiedLevels};
 pub use self::stretches::{LevelStretch, find_stretches};
+pub use self::view::{CaseView, FindingView, FindingWord, WinnerView};
 use crate::layout::{self, DocumentLayout};
 use crate::operation_case::{OperationCase, find_cases};
 use crate::promise_cases::{PromiseCases, Ratio, group_cases, rank_durability};

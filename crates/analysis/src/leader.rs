@@ -1,3 +1,5 @@
+use serde::Serialize;
+
 use crate::comparison::{Comparison, Contrast, Verdict};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -9,7 +11,8 @@ pub struct Leader<'a> {
     pub outcome: LeaderOutcome,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum LeaderOutcome {
     Won,
     /// It would have won, but a level differs as much from its own alias.

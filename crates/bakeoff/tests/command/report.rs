@@ -41,6 +41,10 @@ fn a_locale_without_utf8_gets_ascii() {
     let place = Place::finished();
     let path = place.write("bücher.toml", "engine = \"sqlit\" # é\nworkload = \"point\"\n");
     std::fs::rename(place.path("r"), place.path("bücher")).unwrap();
+    let run = rusqlite::Connection::open(place.path("bücher/run.sqlite")).unwrap();
+    let titled = "UPDATE run SET description = json_set(description, '$.title', 'Bücher')";
+    run.execute(titled, []).unwrap();
+    drop(run);
     let done_in = |locale: &str, arguments: &[&str]| {
         let mut command = place.command(arguments);
         Done(command.env("LC_ALL", locale).env_remove("TERM").output().unwrap())
@@ -72,7 +76,7 @@ fn a_locale_without_utf8_gets_ascii() {
     {
         let out = |locale| done_in(locale, data).code(0).out();
         assert_eq!(out("C"), out("C.UTF-8"));
-        assert!(!out("C").is_ascii(), "{data:?}");
+        assert!(out("C").contains("Bücher"), "{data:?}");
     }
 }
 

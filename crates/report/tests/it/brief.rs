@@ -1,9 +1,11 @@
 //! The answer that a terminal shows: 25 lines with the report's path, whatever the run.
 
+use std::collections::BTreeSet;
+
 use bakeoff_analysis::Document;
 use bakeoff_report::{Options, render, verdict};
 use bakeoff_results::FigureOfMerit;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::sample::{
     Sample, broken, files, limits, machines, over_time, plausible, promises, rate, sweep, with,
@@ -69,13 +71,61 @@ fn it_has_the_question_the_disk_the_verdict_and_how_sure_it_is() {
         is_there(&document.run.run.title);
         if document.run.run.limit.is_none() && !document.comparisons.is_empty() {
             let on = bakeoff_report::render(&document, "json", &Options::default()).expect("JSON");
-            let on: serde_json::Value = serde_json::from_str(&on).expect("JSON");
+            let on: Value = serde_json::from_str(&on).expect("JSON");
             let sentence = on["answer"]["sentences"][0].as_str().unwrap_or_default();
             is_there(if sentence.is_empty() { "" } else { sentence });
             assert!(text.contains("confidence: "), "{name}: {text}");
         }
         assert!(!verdict(&document).is_empty(), "{name}");
     }
+}
+
+/// A finding as data says what its sentence says, and has the figures of the comparisons.
+#[test]
+fn findings_in_json_are_the_sentences_as_data() {
+    let mut words = BTreeSet::new();
+    let open = Sample { half_width: 0.9, ..plausible() }.document();
+    for (name, document) in documents().into_iter().chain([("open".into(), open)]) {
+        let json = bakeoff_report::render(&document, "json", &Options::default()).expect("JSON");
+        let json: Value = serde_json::from_str(&json).expect("JSON");
+        let list = |of: &Value| of.as_array().cloned().unwrap_or_default();
+        let (findings, sentences) =
+            (list(&json["answer"]["findings"]), list(&json["answer"]["sentences"]));
+        if document.run.run.limit.is_some() {
+            assert!(findings.is_empty(), "{name}");
+            continue;
+        }
+        assert_eq!(findings.len(), sentences.len(), "{name}");
+        for (finding, sentence) in findings.iter().zip(&sentences) {
+            let sentence = sentence.as_str().unwrap();
+            let word = finding["finding"].as_str().unwrap();
+            words.insert(word.to_owned());
+            for level in list(&finding["fastest"]) {
+                assert!(sentence.contains(level.as_str().unwrap()), "{name}: {level}: {sentence}");
+            }
+            let won =
+                |case: &Value| case["outcome"] == "won" && case["leader"] == finding["fastest"][0];
+            let all_won = list(&finding["cases"]).iter().all(won);
+            assert_eq!(all_won && word != "not-compared", word == "fastest", "{name}: {finding}");
+            for case in list(&finding["cases"]) {
+                let comparisons = [list(&json["comparisons"]), list(&json["between"])].concat();
+                let ratio = case["ratio"].as_f64().unwrap();
+                let is_it = |it: &Value| {
+                    let ends = [&it["baseline"], &it["level"]];
+                    let told = it["ratio"].as_f64().unwrap_or(f64::NAN);
+                    let is_near = |told: f64| (told / ratio - 1.0).abs() < 1e-9;
+                    it["operation"] == case["operation"]
+                        && ends.contains(&&case["leader"])
+                        && ends.contains(&&case["next"])
+                        && (is_near(told) || is_near(1.0 / told))
+                };
+                assert!(comparisons.iter().any(is_it), "{name}: {case}");
+                assert!(ratio >= 1.0 || case["outcome"] != "won", "{name}: {case}");
+            }
+        }
+    }
+    let seen = ["depends-on", "fastest", "not-compared", "undecided"];
+    assert!(seen.iter().all(|word| words.contains(*word)), "{words:?}");
 }
 
 #[test]
