@@ -25,6 +25,7 @@ pub use shards::{Merge, Shards, Which};
 use unknown::explain_error;
 
 use crate::Lab;
+use crate::commands::baseline::BaselineName;
 use crate::log::LogLevel;
 use crate::output::{self, program_name};
 use crate::until_decided::UNTIL_DECIDED;
@@ -220,6 +221,10 @@ pub struct RunArguments {
     /// given several times
     #[arg(long, value_name = "CONDITION", value_parser = FailCondition::parse, conflicts_with = "dry_run")]
     pub fail_if: Vec<FailCondition>,
+    /// Keep the run as the baseline NAME, in the place of an earlier one, if it ends with 0: for
+    /// bakeoff compare --baseline NAME
+    #[arg(long, value_name = "NAME", value_parser = BaselineName::parse, conflicts_with = "dry_run")]
+    pub save_baseline: Option<BaselineName>,
 }
 
 impl RunArguments {
@@ -370,10 +375,12 @@ pub enum CsvRowKind {
 /// `bakeoff compare`.
 #[derive(Debug, Args)]
 pub struct Compare {
-    /// The folder of the run that the other is held against
-    pub before: PathBuf,
-    /// The folder of the other run
-    pub after: PathBuf,
+    /// The folders of two runs: the second is held against the first. With --baseline, of one run
+    #[arg(required = true, num_args = 1..=2, value_names = ["BEFORE", "AFTER"])]
+    pub runs: Vec<PathBuf>,
+    /// Hold the run against this baseline (see bakeoff run --save-baseline)
+    #[arg(long, value_name = "NAME", value_parser = BaselineName::parse)]
+    pub baseline: Option<BaselineName>,
     /// End with 1 where an operation in AFTER is shown to be slower by more than so much, with 3 where
     /// nothing could be decided, and else with 0
     #[arg(long, value_name = "N%", allow_hyphen_values = true, value_parser = parse_share)]

@@ -1,5 +1,7 @@
 //! `bakeoff compare`: compares two runs, and exits with a code for scripts.
 
+use std::path::PathBuf;
+
 use bakeoff_analysis::{GateVerdict, RunComparison};
 use bakeoff_report::ComparedRun;
 use bakeoff_results::{escape_unseen, in_words};
@@ -16,7 +18,8 @@ pub fn run(arguments: &cli::Compare) -> Result<Exit, CommandFailure> {
 }
 
 fn compare_runs(arguments: &cli::Compare) -> Result<Exit, CommandFailure> {
-    let paths = [&arguments.before, &arguments.after].map(|path| path.as_path());
+    let paths = find_runs(arguments)?;
+    let paths = [&paths[0], &paths[1]].map(|path| path.as_path());
     if is_same(paths[0], paths[1]) {
         let path = paths[0].display();
         return Err(usage_failure(format!("{path} is named twice; name two runs")));
@@ -42,6 +45,18 @@ fn compare_runs(arguments: &cli::Compare) -> Result<Exit, CommandFailure> {
         Some(GateVerdict::Worse) => Exit::Worse,
         Some(GateVerdict::Undecided) => Exit::Undecided,
     })
+}
+
+/// The run before, and the one after.
+fn find_runs(arguments: &cli::Compare) -> Result<[PathBuf; 2], CommandFailure> {
+    match (arguments.runs.as_slice(), &arguments.baseline) {
+        ([before, after], None) => Ok([before.clone(), after.clone()]),
+        ([after], Some(baseline)) => Ok([baseline.find_folder()?, after.clone()]),
+        ([_], None) => Err(usage_failure(
+            "name two runs, BEFORE and AFTER, or one with --baseline NAME".into(),
+        )),
+        _ => Err(usage_failure("with --baseline, name one run".into())),
+    }
 }
 
 fn usage_failure(message: String) -> CommandFailure {

@@ -1,5 +1,6 @@
 //! The commands, one file for each.
 
+pub mod baseline;
 pub mod check;
 pub mod checksum;
 pub mod cluster;

@@ -41,6 +41,49 @@ fn the_exit_code_says_that_nothing_is_decided_and_only_under_a_limit() {
     Done(output).code(4).says(&["standard output"]);
 }
 
+/// Under its name stands the last run that ended well, and nothing else is touched.
+#[test]
+fn a_run_is_kept_as_a_baseline_and_later_ones_are_held_against_it() {
+    let place = Place::small();
+    let run = |out: &str, more: &[&str]| {
+        let all =
+            ["run", "small.toml", "--repetitions", "1", "--out", out, "--save-baseline", "main"];
+        place.run(&[&all[..], more].concat())
+    };
+    let kept = || std::fs::read(place.path("bakeoff-baselines/main/run.sqlite")).unwrap();
+    let is_of =
+        |folder: &str| kept() == std::fs::read(place.path(folder).join("run.sqlite")).unwrap();
+    place
+        .run(&["compare", "one", "--baseline", "main"])
+        .code(2)
+        .says(&["there is no baseline `main` in bakeoff-baselines", "--save-baseline main"]);
+    run("one", &[]).code(0).says(&["kept as a baseline: bakeoff-baselines/main"]);
+    assert!(is_of("one"));
+    run("two", &["--fail-if", "rate>0/s"]).code(2);
+    run("two", &["--fail-if", "rate<1e9/s"]).code(7).says(&["not kept as a baseline"]);
+    assert!(is_of("one"), "a run that fails replaces none");
+    let compared = place.run(&["compare", "two", "--baseline", "main", "--fail-above", "10%"]);
+    compared.code(3).says(&["two against bakeoff-baselines/main"]);
+    run("three", &[]).code(0);
+    assert!(is_of("three"));
+    let names = std::fs::read_dir(place.path("bakeoff-baselines")).unwrap();
+    assert_eq!(names.map(|it| it.unwrap().file_name()).collect::<Vec<_>>(), ["main"]);
+    // A folder of somebody else's stays as it is.
+    std::fs::create_dir(place.path("bakeoff-baselines/theirs")).unwrap();
+    place.write("bakeoff-baselines/theirs/notes", "important");
+    let theirs = ["--out", "four", "--save-baseline", "theirs"];
+    let refused = place.run(&[&["run", "small.toml", "--repetitions", "1"][..], &theirs].concat());
+    refused.code(1).says(&["the baseline bakeoff-baselines/theirs can't be written"]);
+    assert!(place.path("bakeoff-baselines/theirs/notes").exists());
+    for (arguments, text) in [
+        (&["one"][..], "name two runs, BEFORE and AFTER, or one"),
+        (&["one", "two", "--baseline", "main"], "with --baseline, name one run"),
+        (&["one", "--baseline", "../main"], "a baseline's name has letters"),
+    ] {
+        place.run(&[&["compare"][..], arguments].concat()).code(2).says(&[text]);
+    }
+}
+
 #[test]
 fn what_can_t_be_compared_is_refused_by_one_code_with_what_to_do() {
     let place = Place::new();

@@ -1,5 +1,7 @@
 //! The end of a run: reports how it ended, what it found, and how to resume.
 
+use std::path::Path;
+
 use bakeoff_analysis::{Attempts, ConditionBreach, Document, FailCondition};
 use bakeoff_lab::{LabError, Plan, RunOutcome, now_s};
 use bakeoff_results::{Levels, RunFolder, Status, escape_unseen, in_words};
@@ -7,6 +9,7 @@ use bakeoff_results::{Levels, RunFolder, Status, escape_unseen, in_words};
 use super::path;
 use super::record::{OpenRun, count_ended};
 use super::request::RunRequest;
+use crate::commands::baseline::BaselineName;
 use crate::commands::{external, report};
 use crate::exit::{CommandFailure, Exit};
 use crate::find_limit;
@@ -68,7 +71,25 @@ pub fn conclude(
         .map(|it| format!("{it}\n"))
         .collect();
     print(&escape_unseen(&answers))?;
+    let dir = folder.dir().to_owned();
+    // It leaves one plain file, which can be copied.
+    drop(folder);
+    if let Some(baseline) = &request.arguments.save_baseline {
+        keep_baseline(baseline, &dir, exit)?;
+    }
     Ok(exit)
+}
+
+/// A run that failed would let later ones pass.
+fn keep_baseline(baseline: &BaselineName, dir: &Path, exit: Exit) -> Result<(), CommandFailure> {
+    match exit {
+        Exit::Done => {
+            let kept = baseline.save(dir)?;
+            say(format_args!("kept as a baseline: {}", kept.display()));
+        }
+        _ => say(format_args!("not kept as a baseline: the run ends with {}", exit.to_code())),
+    }
+    Ok(())
 }
 
 /// The command that resumes a run, with all flags that the run folder does not keep.
