@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use bakeoff_analysis::FailCondition;
 use bakeoff_application::ScriptArgument;
 use bakeoff_experiment::{ARTICLES, Factor, FlagOverrides, HOST};
+use bakeoff_lab::targets::page::encode_level;
 use bakeoff_report::{FORMATS, format_of_ending};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -162,6 +163,16 @@ pub struct RunArguments {
     /// The page that the workload `page` asks for: short for --factor url=URL
     #[arg(long, value_name = "URL", help_heading = "Factors")]
     pub url: Option<String>,
+    /// The method of the page's request
+    #[arg(long, value_name = "METHOD", help_heading = "Factors")]
+    pub method: Option<String>,
+    /// A header of the page's request; may be given several times. $NAME in its value is a variable of the
+    /// environment, which no record keeps
+    #[arg(long, value_name = "NAME: VALUE", help_heading = "Factors")]
+    pub header: Vec<String>,
+    /// The body of the page's request, or @ and the file that has it
+    #[arg(long, value_name = "TEXT|@FILE", value_parser = parse_body, help_heading = "Factors")]
+    pub body: Option<String>,
 
     /// Repeat each block until its comparisons are decided: short for --planner until-decided
     #[arg(long, conflicts_with = "planner", help_heading = "Until decided")]
@@ -228,6 +239,14 @@ pub struct RunArguments {
 }
 
 impl RunArguments {
+    /// The parts of a page's request, each as a level.
+    fn request_levels(&self) -> impl Iterator<Item = String> {
+        let headers = (!self.header.is_empty()).then(|| self.header.join("\n"));
+        let parts = [("method", &self.method), ("header", &headers), ("body", &self.body)]
+            .map(|(name, text)| text.as_ref().map(|text| format!("{name}={}", encode_level(text))));
+        parts.into_iter().flatten()
+    }
+
     /// What the flags change in the experiment.
     pub fn changes(&self) -> FlagOverrides {
         let planner = match self.until_decided {
@@ -236,7 +255,7 @@ impl RunArguments {
         };
         // A comma is part of the one URL here, and stands between levels there.
         let url = self.url.iter().map(|url| format!("url={}", url.replace(',', "%2C")));
-        let named = self.factors.iter().cloned().chain(url).collect();
+        let named = self.factors.iter().cloned().chain(url).chain(self.request_levels()).collect();
         let mut changes =
             FlagOverrides { factors: self.own.0.clone(), named, planner, ..self.keys.clone() };
         // What goes on has its disk.
@@ -245,6 +264,11 @@ impl RunArguments {
         }
         changes
     }
+}
+
+fn parse_body(text: &str) -> Result<String, String> {
+    let Some(file) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
+    std::fs::read_to_string(file).map_err(|error| format!("{file} can't be read: {error}"))
 }
 
 /// Only scripts are named side by side.

@@ -196,11 +196,19 @@ fn trust_engines(
             refuse(Some(title), given, "it on the command line: --url ");
         }
     }
+    for (factor, levels) in &layer.factors {
+        let secrets = levels.iter().filter(in_file).filter(|it| it.value.contains('$'));
+        for given in secrets.filter(|_| factor.name() == PAGE_HEADER) {
+            let title = "the file sends variables of your environment to a server".to_owned();
+            refuse(Some(title), given, "it on the command line: --header ");
+        }
+    }
     if problems.is_empty() { Ok(()) } else { Err(problems.into()) }
 }
 
-/// The factor of the workload `page`.
+/// Factors of the workload `page`.
 const PAGE_URL: &str = "url";
+const PAGE_HEADER: &str = "header";
 
 /// A socket of this machine may belong to an administrator's service.
 fn is_socket(url: &str) -> bool {

@@ -154,4 +154,7 @@ fn a_socket_that_the_file_names_gets_no_request() {
     let run = ["run", "evil.toml", "--dry-run"];
     place.run(&run).code(2).says(&["send requests to", "--url", "--trust-experiment"]);
     assert!(listener.accept().is_err(), "it was connected to");
+    // Nor does a file have a secret sent.
+    place.write("evil.toml", "workload = \"page\"\nheader = \"X-A: $AWS_SECRET\"\n");
+    place.run(&run).code(2).says(&["variables of your environment", "--header"]);
 }

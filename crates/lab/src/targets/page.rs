@@ -12,6 +12,7 @@ mod events;
 mod fault;
 mod lanes;
 mod probe;
+mod request;
 mod slot;
 mod url;
 
@@ -33,6 +34,8 @@ pub(super) use self::fault::{Fault, FaultCounters};
 use self::lanes::One;
 pub(super) use self::lanes::{PageAccess, RequestLanes};
 use self::probe::ExpectedResponse;
+pub use self::request::encode_level;
+use self::request::{BODY, HEADER, METHOD, PageRequest};
 pub(super) use self::url::At;
 use self::url::PageAddress;
 use super::{
@@ -92,6 +95,7 @@ impl PageTarget {
 struct ResolvedPage {
     url: String,
     source: PageAddress,
+    request: PageRequest,
     requests_each: Option<u32>,
     /// How much later an answer counts as received.
     rtt: Duration,
@@ -111,6 +115,9 @@ impl Target for PageTarget {
                 Factor::CLIENTS,
                 Factor::RATE,
                 Factor::Declared(&URL),
+                Factor::Declared(&METHOD),
+                Factor::Declared(&HEADER),
+                Factor::Declared(&BODY),
                 Factor::Declared(&REQUESTS),
                 Factor::Declared(&RTT),
             ],
@@ -145,13 +152,17 @@ impl Target for PageTarget {
             PageAddress::from_url(&url)
         };
         let source = found.map_err(refused)?;
+        let [method, header, body] =
+            [&METHOD, &HEADER, &BODY].map(|it| cell.base(Factor::Declared(it)));
+        let request = PageRequest::from_levels(method, header, body)
+            .map_err(|why| Refusal::from_cell(cell, &[Factor::Declared(&HEADER)], why))?;
         let requests_each = cell.base(Factor::Declared(&REQUESTS)).parse().ok();
         let rtt = rtt::parse(cell.base(Factor::Declared(&RTT))).unwrap_or_default();
         let recipe =
             Recipe { key: format!("{WORKLOAD} {url}"), about: url.clone(), into: url.clone() };
         Ok(Setup {
             target: self.name(),
-            subject: Arc::new(ResolvedPage { url, source, requests_each, rtt }),
+            subject: Arc::new(ResolvedPage { url, source, request, requests_each, rtt }),
             recipe,
             groups: Vec::new(),
             shared: Vec::new(),
@@ -176,11 +187,19 @@ impl Subject for ResolvedPage {
     }
 
     fn plan_remark(&self, _: Option<u64>, _: EngineState) -> Option<String> {
-        let milliseconds = Some(self.rtt.as_micros() as f64 / 1e3).filter(|it| *it > 0.0)?;
-        Some(format!(
-            "the client keeps each answer for {milliseconds} ms before it counts as received, and for twice that \
-             on a new connection; the server has no such network"
-        ))
+        let twice = (!self.request.is_idempotent()).then(|| {
+            let method = self.request.method();
+            format!("{method} is sent twice before each trial, so that its answer is known")
+        });
+        let milliseconds = Some(self.rtt.as_micros() as f64 / 1e3).filter(|it| *it > 0.0);
+        let kept = milliseconds.map(|it| {
+            format!(
+                "the client keeps each answer for {it} ms before it counts as received, and for twice that on a \
+                 new connection; the server has no such network"
+            )
+        });
+        let remarks: Vec<String> = twice.into_iter().chain(kept).collect();
+        (!remarks.is_empty()).then(|| remarks.join("; "))
     }
 
     fn prepare(&self) -> Result<Box<dyn PreparedTarget>, TrialError> {
@@ -188,24 +207,16 @@ impl Subject for ResolvedPage {
     }
 
     fn check_ready(&self, _: bool) -> Result<(), Vec<String>> {
-        let asked = probe::ask_twice(&self.source, &self.request_text(true));
+        let asked = self.request_text(true).and_then(|it| probe::ask_twice(&self.source, &it));
         asked.map(drop).map_err(|why| vec![why])
     }
 }
 
 impl ResolvedPage {
     /// `is_last` adds the header that ends the connection.
-    fn request_text(&self, is_last: bool) -> Vec<u8> {
+    fn request_text(&self, is_last: bool) -> Result<Vec<u8>, String> {
         let PageAddress { host, path, .. } = &self.source;
-        let version = env!("CARGO_PKG_VERSION");
-        let mut text = format!(
-            "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: bakeoff/{version}\r\nAccept: */*\r\n"
-        );
-        if is_last {
-            text.push_str("Connection: close\r\n");
-        }
-        text.push_str("\r\n");
-        text.into_bytes()
+        self.request.write(host, path, is_last)
     }
 }
 
@@ -216,12 +227,15 @@ impl PreparedTarget for ResolvedPage {
     }
 
     fn open<'a>(&'a self, _: &TargetPlace) -> Result<Box<dyn RunningTarget + 'a>, TrialError> {
-        let expected = probe::ask_twice(&self.source, &self.request_text(true));
         let failed = |why| TrialError::Engine(format!("{}: {why}", self.url));
+        let requests = [self.request_text(false), self.request_text(true)];
+        let [each, last] = requests.map(|it| it.map_err(failed));
+        let requests = [each?, last?];
+        let expected = probe::ask_twice(&self.source, &requests[1]).map_err(failed)?;
         Ok(Box::new(OpenPage {
             resolved: self.clone(),
-            requests: [self.request_text(false), self.request_text(true)],
-            expected: expected.map_err(failed)?,
+            requests,
+            expected,
             faults: FaultCounters::default(),
             spent: DriverTime::default(),
         }))

@@ -61,7 +61,7 @@ impl RequestLanes for One<'_> {
     }
 
     fn may_repeat(&self, _: usize) -> bool {
-        true
+        self.page.resolved.request.is_idempotent()
     }
 
     fn take_body(&mut self, lane: usize, at: usize, part: &[u8]) {

@@ -22,6 +22,8 @@ struct Seen {
     requests: AtomicUsize,
     /// Requests that said that they were their connection's last.
     last: AtomicUsize,
+    /// Bytes of the requests' bodies.
+    bodies: AtomicUsize,
 }
 
 fn page(body: &str) -> Vec<u8> {
@@ -33,17 +35,23 @@ fn serve(stream: &mut (impl Read + Write), serve: &Serve, seen: &Seen) {
     seen.connections.fetch_add(1, SeqCst);
     let mut reader = BufReader::new(stream);
     for number in 0.. {
-        let (mut line, mut is_last) = (String::new(), false);
+        let (mut line, mut is_last, mut length) = (String::new(), false, 0);
         loop {
             line.clear();
             if reader.read_line(&mut line).unwrap_or(0) == 0 {
                 return;
             }
             is_last |= line == "Connection: close\r\n";
+            if let Some(bytes) = line.strip_prefix("Content-Length: ") {
+                length = bytes.trim_end().parse().unwrap();
+            }
             if line == "\r\n" {
                 break;
             }
         }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).unwrap();
+        seen.bodies.fetch_add(body.len(), SeqCst);
         let all = seen.requests.fetch_add(1, SeqCst);
         seen.last.fetch_add(is_last.into(), SeqCst);
         let (answer, closes) = serve(number, all);
@@ -81,7 +89,8 @@ fn server(
 fn resolved(url: &str, requests_each: Option<u32>) -> ResolvedPage {
     let url = (URL.canonical)(url).unwrap();
     let source = PageAddress::from_url(&url).unwrap();
-    ResolvedPage { url, source, requests_each, rtt: Duration::ZERO }
+    let request = PageRequest::from_levels("GET", "none", "none").unwrap();
+    ResolvedPage { url, source, request, requests_each, rtt: Duration::ZERO }
 }
 
 fn quietly(_: &DriveProgress) {}
@@ -175,6 +184,23 @@ fn a_page_is_read_whatever_way_it_comes() {
         assert_eq!(seen, connections(requests), "{number}: connections of {requests}");
         let read = bytes.map(|bytes| bytes as u64 * kind.count_succeeded());
         assert!(read.is_none_or(|read| read == kind.work_in_all.bytes), "{number}");
+    }
+}
+
+/// A request that changes something comes with its body, and once: where the connection is closed
+/// meanwhile, it is an error and not sent again.
+#[test]
+fn a_post_has_its_body_and_is_never_sent_twice() {
+    for closes in [false, true] {
+        let (url, seen) = server(move |at, _| (page("done"), closes && at == 4));
+        let request = PageRequest::from_levels("POST", "X-Of: shop", "quantity=5").unwrap();
+        let resolved = ResolvedPage { request, ..resolved(&url, None) };
+        let (outcome, _) = driven(&resolved, 1, Pace::Closed);
+        let kind = &outcome.kinds[0];
+        assert_eq!((kind.errors > 0, kind.retries), (closes, 0), "{:?}", kind.first_error);
+        let requests = PROBES + kind.count_succeeded() as usize;
+        assert_eq!(seen.requests.load(SeqCst), requests);
+        assert_eq!(seen.bodies.load(SeqCst), requests * "quantity=5".len());
     }
 }
 

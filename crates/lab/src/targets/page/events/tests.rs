@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use super::super::lanes::One;
 use super::super::{
-    DriverTime, ExpectedResponse, FaultCounters, OpenPage, PageAddress, ResolvedPage,
+    DriverTime, ExpectedResponse, FaultCounters, OpenPage, PageAddress, PageRequest, ResolvedPage,
 };
 use super::*;
 
@@ -15,9 +15,10 @@ fn share() -> ClientShare {
 /// A page as if it had been asked for.
 fn opened(url: &str) -> OpenPage {
     let (url, source) = (url.to_owned(), PageAddress::from_url(url).unwrap());
-    let resolved = ResolvedPage { url, source, requests_each: None, rtt: Duration::ZERO };
+    let request = PageRequest::from_levels("GET", "none", "none").unwrap();
+    let resolved = ResolvedPage { url, source, request, requests_each: None, rtt: Duration::ZERO };
     OpenPage {
-        requests: [resolved.request_text(false), resolved.request_text(true)],
+        requests: [false, true].map(|is_last| resolved.request_text(is_last).unwrap()),
         resolved,
         expected: ExpectedResponse { status: 200, body: None },
         faults: FaultCounters::default(),
