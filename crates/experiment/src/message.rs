@@ -17,11 +17,21 @@ pub struct Error {
     problems: Vec<ExperimentProblem>,
 }
 
+/// So many are shown: each shows the line of its place, for which it reads the whole text.
+const MOST_SHOWN: usize = 20;
+
 impl Error {
     pub fn render(&self, colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
-        let texts: Vec<String> =
-            self.problems.iter().map(|problem| problem.render(&renderer)).collect();
+        let shown = self.problems.iter().take(MOST_SHOWN);
+        let mut texts: Vec<String> = shown.map(|problem| problem.render(&renderer)).collect();
+        let more = self.problems.len().saturating_sub(MOST_SHOWN);
+        if more > 0 {
+            let some =
+                if more == 1 { "1 mistake more is" } else { &format!("{more} mistakes more are") };
+            let rest = ExperimentProblem::new(format!("{some} not shown"));
+            texts.push(rest.with_help("mend these first").render(&renderer));
+        }
         texts.join("\n\n")
     }
 }
