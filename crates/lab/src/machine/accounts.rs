@@ -36,6 +36,11 @@ impl BlockDevice {
         Self { name: name.unwrap_or_else(|| number.clone()), number }
     }
 
+    /// Whether the kernel numbers it anew at each mount.
+    pub fn is_unnamed(&self) -> bool {
+        self.number.starts_with("0:")
+    }
+
     /// The name with number, size, start of a partition, and serial number. A device without serial
     /// number is known only until it is attached anew or the machine restarts: `boot` tells
     /// restarts apart. Source: Documentation/ABI/stable/sysfs-block of the kernel.
