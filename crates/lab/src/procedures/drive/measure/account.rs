@@ -44,7 +44,14 @@ impl UsageSnapshot {
                 return Err(TrialError::process_error(two));
             }
         }
-        let device = place.block_device().map_err(failed)?;
+        let device = place.block_device().map_err(|error| match (error.kind(), &place.directory) {
+            (std::io::ErrorKind::NotFound, Some(folder)) => TrialError::place_error(
+                &folder.display().to_string(),
+                "the folder is gone: somebody renamed or removed it, or one above it, while the run used \
+                 it; name it as before, and repeat the run",
+            ),
+            _ => failed(error),
+        })?;
         // The engine's group, if there is one: it is what syncs.
         let engine = groups.keys().find(|name| **name == DATABASE_GROUP);
         let group = engine.or(groups.keys().next()).copied().unwrap_or_default();
