@@ -25,6 +25,11 @@ pub enum MachineError {
         folder.display(), free / 1_000_000, needed / 1_000_000
     )]
     Full { folder: PathBuf, free: u64, needed: u64, what_for: String },
+    #[error(
+        "no inodes left under {}: its file system can hold {free} files more, and a run makes at least \
+         {needed}; remove some, or use --path or --out on another disk", folder.display()
+    )]
+    NoInodes { folder: PathBuf, free: u64, needed: u64 },
     /// The disk filled up while the lab wrote to it.
     #[error("{what}: no space left on the disk; free some, or use --path or --out on another disk")]
     NoSpace { what: String },
@@ -42,11 +47,16 @@ pub enum MachineError {
 
 impl TrialError {
     pub fn stops_the_run(&self) -> bool {
-        use MachineError::{Full, Interrupted, Neighbours, NoSpace, System};
+        use MachineError::{Full, Interrupted, Neighbours, NoInodes, NoSpace, System};
         matches!(
             self,
             Self::Machine(
-                Full { .. } | NoSpace { .. } | System { .. } | Neighbours(_) | Interrupted
+                Full { .. }
+                    | NoInodes { .. }
+                    | NoSpace { .. }
+                    | System { .. }
+                    | Neighbours(_)
+                    | Interrupted
             )
         )
     }

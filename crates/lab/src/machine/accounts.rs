@@ -115,6 +115,12 @@ pub fn free_bytes(folder: &Path) -> io::Result<u64> {
     Ok(file_system.f_bavail * file_system.f_frsize)
 }
 
+/// How many files an unprivileged process may still make; `None` where there is no such limit.
+pub fn free_inodes(folder: &Path) -> io::Result<Option<u64>> {
+    let file_system = rustix::fs::statvfs(folder)?;
+    Ok((file_system.f_files > 0).then_some(file_system.f_favail))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
