@@ -156,7 +156,8 @@ pub(crate) fn remove_folders(folders: &[PathBuf]) -> Result<(), MachineError> {
 }
 
 pub fn ensure_room(folder: &Path, needed: u64) -> Result<(), MachineError> {
-    let free = with_context("the free space", accounts::free_bytes(folder))?;
+    let lost = |error: std::io::Error| MachineError::from_folder(folder, &error);
+    let free = accounts::free_bytes(folder).map_err(lost)?;
     if free < needed {
         return Err(MachineError::Full {
             folder: folder.into(),
@@ -165,7 +166,7 @@ pub fn ensure_room(folder: &Path, needed: u64) -> Result<(), MachineError> {
             what_for: String::new(),
         });
     }
-    let free = with_context("the free inodes", accounts::free_inodes(folder))?.unwrap_or(u64::MAX);
+    let free = accounts::free_inodes(folder).map_err(lost)?.unwrap_or(u64::MAX);
     if free < FEWEST_FILES {
         let needed = FEWEST_FILES;
         return Err(MachineError::NoInodes { folder: folder.into(), free, needed });
