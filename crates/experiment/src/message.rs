@@ -17,20 +17,26 @@ pub struct Error {
     problems: Vec<ExperimentProblem>,
 }
 
-/// So many are shown: each shows the line of its place, for which it reads the whole text.
-const MOST_SHOWN: usize = 20;
+/// So many mistakes are shown: each shows the line of its place, for which it reads the whole text.
+pub const MOST_SHOWN: usize = 20;
+
+/// Of so many mistakes; `None` if all are shown.
+pub fn explain_unshown(all: usize) -> Option<String> {
+    match all.saturating_sub(MOST_SHOWN) {
+        0 => None,
+        1 => Some("1 mistake more is not shown".to_owned()),
+        more => Some(format!("{more} mistakes more are not shown")),
+    }
+}
 
 impl Error {
     pub fn render(&self, colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
         let shown = self.problems.iter().take(MOST_SHOWN);
         let mut texts: Vec<String> = shown.map(|problem| problem.render(&renderer)).collect();
-        let more = self.problems.len().saturating_sub(MOST_SHOWN);
-        if more > 0 {
-            let some =
-                if more == 1 { "1 mistake more is" } else { &format!("{more} mistakes more are") };
-            let rest = ExperimentProblem::new(format!("{some} not shown"));
-            texts.push(rest.with_help("mend these first").render(&renderer));
+        if let Some(unshown) = explain_unshown(self.problems.len()) {
+            let rest = ExperimentProblem::new(unshown).with_help("mend these first");
+            texts.push(rest.render(&renderer));
         }
         texts.join("\n\n")
     }

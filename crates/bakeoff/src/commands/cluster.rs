@@ -16,7 +16,8 @@ use self::demands::{MachineDemands, StagingScope};
 use super::checksum;
 use super::present::{list_factors, parse_present};
 use super::run::{
-    SHARDS, check_keep_images, describe_text, find_substitute, is_job_file, plan_is_known, refuse_shared,
+    SHARDS, check_keep_images, describe_text, find_substitute, is_job_file, plan_is_known,
+    refuse_shared,
 };
 use crate::Lab;
 use crate::cli::{Cli, Cluster, Command, RunArguments};
