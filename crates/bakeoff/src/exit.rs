@@ -67,7 +67,7 @@ impl From<&LabError> for Exit {
     fn from(error: &LabError) -> Self {
         use bakeoff_results::Error as Results;
         match error {
-            LabError::Results(Results::Full { .. }) => Self::Full,
+            LabError::Results(Results::Full { .. } | Results::NoRoom { .. }) => Self::Full,
             LabError::Results(_) => Self::Folder,
             LabError::Trial(error) => error.into(),
             // The first problem decides: the engines' come first, then the machine's.
@@ -82,7 +82,9 @@ impl From<&TrialError> for Exit {
             TrialError::User(_) => Self::Usage,
             TrialError::Engine(_) => Self::Trials,
             TrialError::Machine(error) => match error {
-                MachineError::Full { .. } | MachineError::NoSpace { .. } => Self::Full,
+                MachineError::Full { .. }
+                | MachineError::NoInodes { .. }
+                | MachineError::NoSpace { .. } => Self::Full,
                 MachineError::Neighbours(_) => Self::Usage,
                 MachineError::Interrupted => Self::Interrupted,
                 MachineError::System { .. } | MachineError::Process(_) | MachineError::Place(_) => {

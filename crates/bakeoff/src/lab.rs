@@ -13,6 +13,7 @@ use crate::application::{register_application, register_folder};
 use crate::cli::{Cli, Command};
 use crate::exit::{CommandFailure, Exit};
 use crate::find_limit::FIND_LIMIT;
+use crate::lost_map::tell_lost_maps;
 use crate::until_decided::UNTIL_DECIDED;
 use crate::{commands, log, output};
 
@@ -119,6 +120,10 @@ impl Lab {
         // The daemon of a disk has no reader for its messages.
         if !matches!(cli.command, Command::DiskDaemon) {
             log::start_logging(cli.log)?;
+        }
+        // A trial's parent says by which signal it ended.
+        if !matches!(cli.command, Command::DiskDaemon | Command::Trial) {
+            tell_lost_maps();
         }
         match &cli.command {
             Command::Run(arguments) => commands::run::run(self, arguments),

@@ -13,6 +13,7 @@ mod exit;
 mod find_limit;
 mod lab;
 mod log;
+mod lost_map;
 mod output;
 mod progress;
 mod stop;

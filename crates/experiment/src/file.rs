@@ -52,6 +52,17 @@ fn decode_text(path: &str, bytes: Vec<u8>) -> Result<String, ExperimentProblem> 
     })
 }
 
+/// Keys and values, those in tables and lists among them. The largest preset has about a hundred.
+const MOST_VALUES: usize = 5_000;
+
+fn count_values(value: &DeValue<'_>) -> usize {
+    match value {
+        DeValue::Array(items) => items.iter().map(|item| 1 + count_values(item.get_ref())).sum(),
+        DeValue::Table(table) => table.values().map(|item| 1 + count_values(item.get_ref())).sum(),
+        _ => 0,
+    }
+}
+
 /// Stops one byte after [`MOST_BYTES`].
 fn read_bytes(path: &str) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -103,6 +114,14 @@ pub(crate) fn read_layers(
             return (Layer::default(), None);
         }
     };
+    let values: usize =
+        table.get_ref().values().map(|value| 1 + count_values(value.get_ref())).sum();
+    if values > MOST_VALUES {
+        let place = reader.place_of_span(None);
+        let many = format!("{values} keys and values are too many: at most {MOST_VALUES} are read");
+        reader.problems.push(ExperimentProblem::new(many).at_place(&place));
+        return (Layer::default(), None);
+    }
     let mut layer = Layer::default();
     let mut quick = None;
     // First of all: the set of factors depends on it.

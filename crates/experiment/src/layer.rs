@@ -14,6 +14,9 @@ pub type ServerSettings = BTreeMap<String, String>;
 
 pub(crate) type LocatedLevels = Vec<LocatedValue<String>>;
 
+/// Each is compared with all others.
+const MOST_LEVELS: usize = 1_000;
+
 pub(crate) fn read_levels(
     factor: Factor,
     raw: impl IntoIterator<Item = Result<LocatedValue<String>, ExperimentProblem>>,
@@ -21,7 +24,14 @@ pub(crate) fn read_levels(
     problems: &mut Vec<ExperimentProblem>,
 ) -> LocatedLevels {
     let mut levels = LocatedLevels::new();
-    for given in raw {
+    for (number, given) in raw.into_iter().enumerate() {
+        if number == MOST_LEVELS {
+            let many = format!("`{factor}` has more than {MOST_LEVELS} levels");
+            let problem = ExperimentProblem::new(many).with_help("name fewer levels");
+            let place = given.as_ref().ok().map(|given| &given.place);
+            problems.push(place.into_iter().fold(problem, ExperimentProblem::at_place));
+            break;
+        }
         let all = given.map(|given| written_out(factor, given));
         let all = all.map_err(|problem| problems.push(problem)).unwrap_or_default();
         for given in all {

@@ -51,7 +51,7 @@ pub use keys::FlagOverrides;
 pub use layer::ServerSettings;
 pub use level::{engine_name, without_alias};
 pub use load::MOST_TRIALS;
-pub use message::Error;
+pub use message::{Error, MOST_SHOWN, explain_unshown};
 pub use plan::{Cell, PlannedTrial, TrialBlock, TrialPlan, group_sequences};
 pub use preset::{ARTICLES, Preset, presets};
 pub use published::PublishedArticle;

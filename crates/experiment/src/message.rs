@@ -17,11 +17,27 @@ pub struct Error {
     problems: Vec<ExperimentProblem>,
 }
 
+/// So many mistakes are shown: each shows the line of its place, for which it reads the whole text.
+pub const MOST_SHOWN: usize = 20;
+
+/// Of so many mistakes; `None` if all are shown.
+pub fn explain_unshown(all: usize) -> Option<String> {
+    match all.saturating_sub(MOST_SHOWN) {
+        0 => None,
+        1 => Some("1 mistake more is not shown".to_owned()),
+        more => Some(format!("{more} mistakes more are not shown")),
+    }
+}
+
 impl Error {
     pub fn render(&self, colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
-        let texts: Vec<String> =
-            self.problems.iter().map(|problem| problem.render(&renderer)).collect();
+        let shown = self.problems.iter().take(MOST_SHOWN);
+        let mut texts: Vec<String> = shown.map(|problem| problem.render(&renderer)).collect();
+        if let Some(unshown) = explain_unshown(self.problems.len()) {
+            let rest = ExperimentProblem::new(unshown).with_help("mend these first");
+            texts.push(rest.render(&renderer));
+        }
         texts.join("\n\n")
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bakeoff_disk::neighbour;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,11 @@ pub enum MachineError {
         folder.display(), free / 1_000_000, needed / 1_000_000
     )]
     Full { folder: PathBuf, free: u64, needed: u64, what_for: String },
+    #[error(
+        "no inodes left under {}: its file system can hold {free} files more, and a run makes at least \
+         {needed}; remove some, or use --path or --out on another disk", folder.display()
+    )]
+    NoInodes { folder: PathBuf, free: u64, needed: u64 },
     /// The disk filled up while the lab wrote to it.
     #[error("{what}: no space left on the disk; free some, or use --path or --out on another disk")]
     NoSpace { what: String },
@@ -40,13 +45,33 @@ pub enum MachineError {
     Interrupted,
 }
 
+impl MachineError {
+    /// Of a folder that was there when the run began.
+    pub(crate) fn from_folder(folder: &Path, error: &io::Error) -> Self {
+        let cause = match error.kind() {
+            io::ErrorKind::NotFound => {
+                "the folder is gone: somebody renamed or removed it, or one above \
+                                        it; name it as before, and go on with --resume"
+                    .to_owned()
+            }
+            _ => error.to_string(),
+        };
+        Self::System { what: folder.display().to_string(), cause }
+    }
+}
+
 impl TrialError {
     pub fn stops_the_run(&self) -> bool {
-        use MachineError::{Full, Interrupted, Neighbours, NoSpace, System};
+        use MachineError::{Full, Interrupted, Neighbours, NoInodes, NoSpace, System};
         matches!(
             self,
             Self::Machine(
-                Full { .. } | NoSpace { .. } | System { .. } | Neighbours(_) | Interrupted
+                Full { .. }
+                    | NoInodes { .. }
+                    | NoSpace { .. }
+                    | System { .. }
+                    | Neighbours(_)
+                    | Interrupted
             )
         )
     }
@@ -143,6 +168,16 @@ mod tests {
     use rustix::io::Errno;
 
     use super::*;
+
+    #[test]
+    fn a_folder_that_is_gone_is_told_with_what_brings_it_back() {
+        for (errno, said) in [(Errno::NOENT, "/data: the folder is gone"), (Errno::IO, "/data: ")] {
+            let error = MachineError::from_folder(Path::new("/data"), &errno.into());
+            assert!(error.to_string().starts_with(said), "{error}");
+            assert_eq!(error.to_string().contains("renamed"), errno == Errno::NOENT);
+            assert!(TrialError::from(error).stops_the_run());
+        }
+    }
 
     #[test]
     fn a_disk_without_room_is_told_from_other_failures() {

@@ -29,6 +29,9 @@ pub use image::{SyncCopy, copy_image};
 
 /// Bytes that must stay free on the disk: below that the run stops before something breaks.
 pub const RESERVE: u64 = 64 << 20;
+
+/// A run's own, with an image and a copy of it. A server's data are many more.
+const FEWEST_FILES: u64 = 24;
 const REMOVING: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -153,7 +156,8 @@ pub(crate) fn remove_folders(folders: &[PathBuf]) -> Result<(), MachineError> {
 }
 
 pub fn ensure_room(folder: &Path, needed: u64) -> Result<(), MachineError> {
-    let free = with_context("the free space", accounts::free_bytes(folder))?;
+    let lost = |error: std::io::Error| MachineError::from_folder(folder, &error);
+    let free = accounts::free_bytes(folder).map_err(lost)?;
     if free < needed {
         return Err(MachineError::Full {
             folder: folder.into(),
@@ -161,6 +165,11 @@ pub fn ensure_room(folder: &Path, needed: u64) -> Result<(), MachineError> {
             needed,
             what_for: String::new(),
         });
+    }
+    let free = accounts::free_inodes(folder).map_err(lost)?.unwrap_or(u64::MAX);
+    if free < FEWEST_FILES {
+        let needed = FEWEST_FILES;
+        return Err(MachineError::NoInodes { folder: folder.into(), free, needed });
     }
     Ok(())
 }

@@ -105,6 +105,8 @@ impl Runner<'_> {
         let registry = with_context("the registry of work folders", leftovers::registry())?;
         sweep_leftovers(&registry, watch)?;
         let mut planner = self.begin_planner()?;
+        // Without inodes not even a work folder can be made.
+        ensure_room(self.data_in.map_or(self.folder.dir(), TrustedFolder::path), 0)?;
         let work = self.work_folder(&registry)?;
         let left = self.scheduled(planner.blocks_left());
         self.preflight(work.path()).check(left.iter().flat_map(ScheduledBlock::resolved))?;

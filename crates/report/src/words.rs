@@ -320,6 +320,19 @@ pub fn name_metric(layout: &DocumentLayout<'_>) -> &'static str {
     if layout.is_open() { "mean response time" } else { "mean time" }
 }
 
+/// The first line without its dot, and the following lines under the words that announce them: ";
+/// the last lines of its log:".
+pub fn sentence_and_log(text: &str) -> (&str, Option<(String, String)>) {
+    let (first, lines) = text.split_once('\n').unwrap_or((text, ""));
+    let (sentence, title) = match first.trim_end().strip_suffix(':') {
+        Some(announced) => announced.rsplit_once("; ").unwrap_or((announced, "what it said")),
+        None => (first, "what else it said"),
+    };
+    let lines = lines.trim_end();
+    let log = (!lines.is_empty()).then(|| (capitalize(title), lines.to_owned()));
+    (sentence.trim_end_matches('.'), log)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,3 +1,5 @@
+use std::fmt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
@@ -39,13 +41,47 @@ pub enum Error {
     #[error("another bakeoff is writing to {}; wait until it ends, or name another folder with \
         --out", .0.display())]
     Busy(PathBuf),
-    #[error("no space left for {}; every trial committed so far is kept: free some space, then \
+    #[error("no {lacks} left for {}; every trial committed so far is kept: free some, then \
              bakeoff run --resume {}", path.display(), find_folder(path).display())]
-    Full { path: PathBuf },
+    Full { path: PathBuf, lacks: Lack },
+    /// As [`Error::Full`], before there is a run to go on with.
+    #[error("no {lacks} left for {}; free some, or name a folder on another disk", path.display())]
+    NoRoom { path: PathBuf, lacks: Lack },
     #[error("cannot store the trial: {0}")]
     Unfit(String),
     #[error("{}: {cause}", path.display())]
     Other { path: PathBuf, cause: rusqlite::Error },
+}
+
+/// What a full file system has none of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    Space,
+    Inodes,
+}
+
+impl Lack {
+    /// Of the file system that a path is on, or will be.
+    fn from_path(path: &Path) -> Option<Self> {
+        let state = path.ancestors().find_map(|at| {
+            let at = if at.as_os_str().is_empty() { Path::new(".") } else { at };
+            rustix::fs::statvfs(at).ok()
+        })?;
+        // A file system without a fixed number of inodes may say that it has 0.
+        if state.f_files > 0 && state.f_favail == 0 {
+            return Some(Self::Inodes);
+        }
+        (state.f_bavail * state.f_frsize < 64 * 1024).then_some(Self::Space)
+    }
+}
+
+impl fmt::Display for Lack {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Space => "space",
+            Self::Inodes => "inodes (the number of files that a file system can hold)",
+        })
+    }
 }
 
 /// More rows or bytes than any run has.
@@ -98,8 +134,14 @@ impl Error {
             Some(ErrorCode::TooBig) => {
                 Self::refused(&path, "a text or a histogram is longer than any")
             }
-            Some(ErrorCode::DiskFull) => Self::Full { path },
-            Some(ErrorCode::SystemIoFailure) if no_room(&path) => Self::Full { path },
+            Some(ErrorCode::DiskFull) => Self::from_full_disk(path),
+            // SQLite does not call a full disk by its name where it makes a file or grows its shared
+            // memory.
+            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen)
+                if Lack::from_path(&path).is_some() =>
+            {
+                Self::from_full_disk(path)
+            }
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 Self::CannotRead { path, cause: cause.to_string() }
             }
@@ -109,7 +151,25 @@ impl Error {
     }
 
     pub(crate) fn from_write_failure(path: &Path, cause: std::io::Error) -> Self {
-        Self::CannotWrite { path: path.to_owned(), cause: cause.to_string() }
+        match cause.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                Self::from_full_disk(path.to_owned())
+            }
+            _ => Self::CannotWrite { path: path.to_owned(), cause: cause.to_string() },
+        }
+    }
+
+    fn from_full_disk(path: PathBuf) -> Self {
+        let lacks = Lack::from_path(&path).unwrap_or(Lack::Space);
+        Self::Full { path, lacks }
+    }
+
+    /// There is no trial yet to go on from.
+    pub(crate) fn before_any_trial(self) -> Self {
+        match self {
+            Self::Full { path, lacks } => Self::NoRoom { path, lacks },
+            error => error,
+        }
     }
 
     /// Not a database that bakeoff leaves.
@@ -120,9 +180,4 @@ impl Error {
     pub(crate) fn damaged(path: &Path, why: impl ToString) -> Self {
         Self::Damaged { path: path.to_owned(), why: why.to_string() }
     }
-}
-
-/// SQLite does not call a full disk by its name where it grows its shared memory.
-fn no_room(path: &Path) -> bool {
-    rustix::fs::statvfs(find_folder(path)).is_ok_and(|fs| fs.f_bavail * fs.f_frsize < 64 * 1024)
 }

@@ -46,7 +46,7 @@ pub use disk_timing::{
     ALIKE, DiskTiming, FlushTiming, LEAST_FLUSH_S, TimedDisk, are_flushes_alike,
 };
 pub use disturbed::Disturbed;
-pub use error::Error;
+pub use error::{Error, Lack};
 pub use files::{DATABASE, EXPERIMENT};
 pub use machine::{HostIdentity, Machine};
 pub use measure::{Measure, MeasureUnit, Measures, Reading, Scope};

@@ -9,6 +9,7 @@ pub struct Machine {
     pub memory_bytes: u64,
     /// The file system of the run folder, or of `--path`.
     pub file_system: String,
+    /// Or the source of the mount, where no block device is the file system's own.
     pub device: String,
     /// The kernel's build. From here on `None` if the system does not tell, and in older records.
     #[serde(default)]
@@ -33,6 +34,10 @@ pub struct Machine {
 /// ramfs-rootfs-initramfs.rst.
 const IN_MEMORY: [&str; 2] = ["ramfs", "tmpfs"];
 
+/// Major 0: file systems without a block device of their own. Source: Linux,
+/// Documentation/admin-guide/devices.txt.
+const UNNAMED: &str = "0:";
+
 impl Machine {
     pub fn is_in_memory(&self) -> bool {
         IN_MEMORY.contains(&self.file_system.as_str())
@@ -40,10 +45,18 @@ impl Machine {
 
     /// Whether both are one machine with the data on one disk, as far as their facts tell.
     pub fn has_hardware_of(&self, other: &Self) -> bool {
-        let of = |it: &Self| {
-            (it.processor.clone(), it.processors, it.device.clone(), it.file_system.clone())
-        };
-        of(self) == of(other)
+        self.has_processors_of(other) && self.has_disk_of(other)
+    }
+
+    pub fn has_processors_of(&self, other: &Self) -> bool {
+        (&self.processor, self.processors) == (&other.processor, other.processors)
+    }
+
+    /// Older records have a number where the kernel gives another at each mount.
+    pub fn has_disk_of(&self, other: &Self) -> bool {
+        let is_unknown = |it: &Self| it.device.starts_with(UNNAMED);
+        let is_one = self.device == other.device || is_unknown(self) || is_unknown(other);
+        is_one && self.file_system == other.file_system
     }
 
     /// Names and values of the system's facts beyond processors, memory and disk.

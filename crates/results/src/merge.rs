@@ -13,7 +13,7 @@ use crate::run::{Run, Status};
 use crate::shard::Merged;
 use crate::store::{
     RunFolder, SQLITES, build_database, discard_unfinished, lock_for_writing, name_database,
-    no_room, unwritten_error,
+    unwritten_error,
 };
 use crate::write::unfit_error;
 use crate::{Error, Result, experiment_change, plain_database};
@@ -154,7 +154,7 @@ impl HeldRunFolder {
         .and_then(|()| name_database(&self.folder, &path))
         .map_err(|error| {
             discard_unfinished(&self.folder);
-            no_room(error)
+            error.before_any_trial()
         })
     }
 }

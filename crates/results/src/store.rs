@@ -51,7 +51,8 @@ impl RunFolder {
         experiment: &str,
         more: &dyn Fn(&Transaction<'_>) -> Result<()>,
     ) -> Result<Self> {
-        let held = bakeoff_folders::trust::make(dir)?;
+        let made = bakeoff_folders::trust::make(dir);
+        let held = made.map_err(|error| Error::from(error).before_any_trial())?;
         let ours = held.was_made();
         lock_for_writing(&held, dir)?;
         if !take_over(held.path()).map_err(|error| Error::from_write_failure(dir, error))? {
@@ -68,8 +69,7 @@ impl RunFolder {
             if ours {
                 let _ = fs::remove_dir(dir);
             }
-            // There is no trial yet to go on from.
-            no_room(error)
+            error.before_any_trial()
         })
     }
 
@@ -280,15 +280,6 @@ pub(crate) fn unwritten_error(path: &Path, cause: rusqlite::Error) -> Error {
     }
 }
 
-pub(crate) fn no_room(error: Error) -> Error {
-    match error {
-        Error::Full { path } => {
-            Error::CannotWrite { path, cause: "no space left on the device".to_owned() }
-        }
-        error => error,
-    }
-}
-
 /// Locks the folder itself: SQLite's locks on its file go when any handle of it is closed, and a
 /// lock file would have to be removed.
 pub(crate) fn lock_for_writing(held: &TrustedFolder, dir: &Path) -> Result<()> {
@@ -345,6 +336,8 @@ fn take_over(dir: &Path) -> std::io::Result<bool> {
 /// Allows readers beside it, and makes commits survive a power cut.
 fn set_up(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
+    // Where there is no room for the log's files, only the first statement says so.
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)
 }

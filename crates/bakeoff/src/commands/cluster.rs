@@ -14,8 +14,10 @@ use bakeoff_experiment::{Experiment, Factor, FlagOverrides, Vocabulary, deal_blo
 
 use self::demands::{MachineDemands, StagingScope};
 use super::checksum;
+use super::present::{list_factors, parse_present};
 use super::run::{
-    SHARDS, describe_text, find_substitute, is_job_file, plan_is_known, refuse_shared,
+    SHARDS, check_keep_images, describe_text, find_substitute, is_job_file, plan_is_known,
+    refuse_shared,
 };
 use crate::Lab;
 use crate::cli::{Cli, Cluster, Command, RunArguments};
@@ -116,6 +118,8 @@ impl ClusterJob {
             )));
         }
         let (loaded, arguments) = load_experiment(lab, name, flags)?;
+        parse_present(arguments.present.as_deref(), &list_factors(&loaded))?;
+        check_keep_images(&arguments, &loaded)?;
         let experiment = match lab.registry.presets().iter().any(|preset| preset.name == name) {
             true => ClusterExperiment::Preset(name.to_owned()),
             false => ClusterExperiment::File(absolute_path(Path::new(name))?),

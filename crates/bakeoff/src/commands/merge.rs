@@ -223,6 +223,9 @@ fn write_failure(error: Error) -> CommandFailure {
             let why = format!("cannot write {what}: {cause}; the shards are as they were");
             CommandFailure::new(Exit::Folder, why)
         }
+        error @ Error::NoRoom { .. } => {
+            CommandFailure::new(Exit::Folder, format!("{error}; the shards are as they were"))
+        }
         // The folder was free a moment ago.
         Error::Busy(dir) | Error::Exists(dir) => {
             let what = dir.display();

@@ -25,7 +25,7 @@ pub use self::fio::is_job_file;
 use self::path::DataLocation;
 use self::record::OpenRun;
 use self::request::RunRequest;
-pub use self::request::describe_text;
+pub use self::request::{check_keep_images, describe_text};
 pub use self::scheduler::SHARDS;
 pub use self::shard::plan_is_known;
 pub use self::timed_disks::refuse_shared;

@@ -141,6 +141,40 @@ fn a_full_disk_stops_the_run_and_loses_nothing() {
 }
 
 #[test]
+fn a_disk_without_inodes_is_told_and_left_as_it_was() {
+    let place = Place::small();
+    // The first stop at the folder and its files, the next at the work folder, the last at an image.
+    for inodes in [1, 2, 3, 5, 7, 10, 16] {
+        let small = place.path(&format!("disk{inodes}"));
+        let Some(_disk) = Tmpfs::mount(&small, &format!("400m,nr_inodes={inodes}")) else { return };
+        let out = format!("disk{inodes}/r");
+        place.run(&["run", "small.toml", "--out", &out]).code(4).says(&["no inodes", &out[..5]]);
+        assert_eq!(std::fs::read_dir(&small).unwrap().count(), 0, "{inodes}");
+        place.run(&["run", "small.toml", "--out", &out, "--dry-run"]).code(4).says(&["no inodes"]);
+    }
+}
+
+/// SQLite maps the index of the log into memory.
+#[test]
+fn a_run_whose_map_is_cut_off_below_it_ends_with_words_and_goes_on() {
+    let place = Place::small();
+    let (folder, done) = in_time("the run", |number| {
+        let folder = format!("r{number}");
+        let run = ["run", "small.toml", "--repetitions", "6", "--out", &folder];
+        let mut run = place.start(&run);
+        let ran = || super::trials(&place.path(&folder));
+        comes_while(&mut run, "the first trial", || ran() >= 1);
+        let index = place.path(&folder).join("run.sqlite-shm");
+        let cut = std::fs::File::options().write(true).open(index).and_then(|it| it.set_len(0));
+        let done = Done(run.wait_with_output().unwrap());
+        (cut.is_ok() && done.0.status.code() != Some(0)).then_some((folder, done))
+    });
+    done.code(3).says(&["cut short", "--resume"]);
+    place.run(&["run", "--resume", &folder]).code(0);
+    place.assert_clean(&folder);
+}
+
+#[test]
 fn a_disk_too_small_for_the_table_or_the_debt_ends_the_run_and_leaves_its_place_free() {
     let place = Place::small();
     let [large, small] = ["large", "small"].map(|name| place.path(name));

@@ -170,6 +170,9 @@ fn what_can_t_stand_in_a_job_file_is_refused() {
         (&["--text", "nowhere.txt"], "nowhere.txt"),
         (&["--text", "empty.txt"], "is empty"),
         (&["--path", "data"], "--path data is relative"),
+        (&["--present", "engine=nosuch"], "no such level of engine"),
+        (&["--keep-images"], "--keep-images is for power cuts"),
+        (&["--present=durability"], "write FACTOR=LEVEL"),
     ] {
         refused(&[&["slurm", "redmine", "--shards", "2", "--"], flags].concat(), why);
     }

@@ -321,6 +321,26 @@ fn a_shard_of_another_bakeoff_engine_or_plan_is_refused_by_what_differs() {
     refused(&place, &["all", "program"], &["the SHA-256", "0123abcd in program"]);
 }
 
+#[test]
+fn a_block_that_two_shards_claim_or_no_plan_has_is_told_with_its_shards() {
+    let place = place(&["one", "two"]);
+    let claim = |name: &str, block: Value| {
+        change(&place, "two", name, |run| {
+            describe(run, |it| it["shard"]["blocks"].as_array_mut().unwrap().push(block));
+        });
+    };
+    let of_one = place.json("one")["run"]["shard"]["blocks"][0].clone();
+    claim("twice", of_one);
+    claim("beyond", serde_json::json!([u32::MAX, 2]));
+    refused(&place, &["all", "one", "twice"], &["shard 1 in one and shard 2 in twice both claim"]);
+    refused(&place, &["all", "one", "beyond"], &["shard 2 in beyond claims block 4294967295"]);
+    // Twice by one shard.
+    let own = place.json("two")["run"]["shard"]["blocks"][0].clone();
+    claim("again", own);
+    refused(&place, &["all", "again"], &["both claim block"]);
+    assert!(!place.path("all").exists());
+}
+
 /// The same bakeoff by its version, and another file.
 #[test]
 fn another_program_file_does_not_go_on_with_a_shard() {

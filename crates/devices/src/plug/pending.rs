@@ -166,10 +166,9 @@ impl Pending {
         self.apply_event(PendingEvent::Expire(ino, mark))
     }
 
-    /// Everything became durable at once, as by `sync(2)`: then both kinds of metadata know the
-    /// same.
-    pub fn settle(&mut self) -> Vec<Ino> {
-        let mark = self.current_mark();
+    /// Everything before became durable at once, as by `sync(2)`: then both kinds of metadata know
+    /// the same.
+    pub fn settle(&mut self, mark: ChangeMark) -> Vec<Ino> {
         self.apply_event(PendingEvent::Settle(mark))
     }
 

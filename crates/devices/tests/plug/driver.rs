@@ -553,7 +553,7 @@ impl Driver {
     /// Makes everything durable but for what failed syncs lost.
     pub fn settle(&mut self) {
         self.tell_held_back();
-        let free = self.tell(Pending::settle);
+        let free = self.tell(|pending| pending.settle(pending.current_mark()));
         self.history.settle();
         self.give_back(&free);
     }

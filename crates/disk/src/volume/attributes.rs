@@ -1,4 +1,5 @@
 use std::ffi::OsStr;
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType, Gid, Mode, Stat, Timespec, Timestamps, Uid, XattrFlags};
 use rustix::io::Errno;
@@ -29,7 +30,16 @@ impl Volume {
     }
 
     /// Returns the attributes after the changes. Changes before one that fails stay.
-    pub fn setattr(&self, ino: InodeNumber, changes: &AttributeChanges) -> Result<Stat, Errno> {
+    pub fn setattr(
+        self: &Arc<Self>,
+        ino: InodeNumber,
+        changes: &AttributeChanges,
+    ) -> Result<Stat, Errno> {
+        if let Some(size) = changes.size {
+            // What is cut off is copied first.
+            let whole = self.find_inode(ino)?.lock_shape().size;
+            self.await_room(whole.saturating_sub(size));
+        }
         let _power = self.hold_power()?;
         let inode = self.find_inode(ino)?;
         if let Some(size) = changes.size {
@@ -60,7 +70,7 @@ impl Volume {
 
     /// It is durable at once: a power cut never takes it.
     pub fn setxattr(
-        &self,
+        self: &Arc<Self>,
         ino: InodeNumber,
         name: &OsStr,
         value: &[u8],
@@ -68,6 +78,7 @@ impl Volume {
     ) -> Result<(), Errno> {
         let inode = self.find_inode(ino)?;
         refuse_link(inode.kind)?;
+        self.await_room(value.len() as u64);
         rustix::fs::setxattr(path_of(inode.any_descriptor()), name, value, flags)
     }
 

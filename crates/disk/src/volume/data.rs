@@ -131,6 +131,7 @@ impl Volume {
         then: impl FnOnce(Result<usize, Errno>) + Send + 'static,
     ) {
         let came = self.executor.now();
+        self.await_room(data.len() as u64);
         let UnfinishedWrite { count, work, sync, direct } =
             match self.write_now(ino, offset, data, access) {
                 Ok(written) => written,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsStr;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 use bakeoff_devices::device::Nanos;
 use bakeoff_devices::ext4::{self, Background, Barrier, Durable, Ext4, SyncScope, Ticket};
@@ -12,6 +12,7 @@ use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use super::moments::{Noted, Recorders};
+use super::size::KeptContent;
 use super::unflushed::{ReachedChanges, UnflushedChanges};
 use super::{InodeNumber, ROOT, Volume, VolumeOptions};
 use crate::executor::{ExecutorTick, WorkCallback};
@@ -115,6 +116,13 @@ impl VolumeModel {
         durable.into_iter().flat_map(|reached| reached.settle_in(&mut self.pending)).collect()
     }
 
+    /// All work that there is, and the end of the changes that it makes durable.
+    pub fn begin_settling(&mut self, now: Nanos) -> (Option<Background>, ChangeMark) {
+        let background = self.ext4.settle_all(now);
+        self.note_closed();
+        (background, self.pending.current_mark())
+    }
+
     /// Notes a direct write that begins. Returns its number if it needs no sync to be durable: the
     /// file has the blocks and the size for it.
     pub fn begin_direct(&mut self, ino: InodeNumber, from: ChangeMark, length: u64) -> Option<u64> {
@@ -141,6 +149,17 @@ impl VolumeModel {
             free.extend(self.pending.note_direct_write(ino, from, to));
         }
         free
+    }
+
+    /// After a change to a file, of which nothing could be kept for want of room.
+    pub fn expire_unkept(&mut self, ino: InodeNumber, kept: &KeptContent) -> Vec<InodeNumber> {
+        match kept {
+            KeptContent::Nothing => {
+                let mark = self.pending.current_mark();
+                self.pending.expire(ino, mark)
+            }
+            KeptContent::Bytes(_) | KeptContent::File(_) => Vec::new(),
+        }
     }
 
     pub fn bound_memory(&mut self, ino: InodeNumber) -> Vec<InodeNumber> {
@@ -209,12 +228,28 @@ impl Volume {
     /// timing is off.
     pub fn settle(self: &Arc<Self>) {
         let now = self.executor.now();
-        let mut model = self.lock_model();
-        let background = model.ext4.settle_all(now);
-        model.note_closed();
-        let mark = model.pending.current_mark();
-        drop(model);
+        let (background, mark) = self.lock_model().begin_settling(now);
         self.write_back(now, background, mark);
+    }
+
+    /// Makes all earlier changes durable, removals by POSIX's metadata, too, and waits for it.
+    pub(super) fn settle_to_end(self: &Arc<Self>) {
+        let now = self.executor.now();
+        let (background, mark) = self.lock_model().begin_settling(now);
+        if let Some(background) = background {
+            let (work, then) = self.in_background(background, mark, DurabilityRequest::Yes);
+            let (done, end) = mpsc::channel::<()>();
+            let then = Box::new(move || {
+                then();
+                drop(done);
+            });
+            self.executor.perform(now, work, then);
+            // Nothing is sent: the callback is over, or was dropped.
+            let _ = end.recv();
+        }
+        let Ok(_power) = self.hold_power() else { return };
+        let free = self.lock_model().pending.settle(mark);
+        self.free_files(&free);
     }
 
     /// Performs the work that makes all changes before `mark` durable.

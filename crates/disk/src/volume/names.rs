@@ -29,83 +29,82 @@ impl Volume {
 
     /// Also opens the file. `mode` is used as it is: the umask has been taken off.
     pub fn create(
-        &self,
+        self: &Arc<Self>,
         parent: InodeNumber,
         name: &OsStr,
         mode: u32,
         who: FileOwner,
     ) -> Result<Stat, Errno> {
-        let _power = self.hold_power()?;
-        let folder = self.room_for(parent, name)?;
-        let _naming = self.lock_naming();
         let flags =
             OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file =
-            rustix::fs::openat(folder.any_descriptor(), name, flags, Mode::from_raw_mode(mode))?;
-        self.hold_new(&folder, name, file, Some(mode), who, NodeKind::File)
+        self.make_entry(parent, name, (Some(mode), who), NodeKind::File, |folder| {
+            rustix::fs::openat(folder.any_descriptor(), name, flags, Mode::from_raw_mode(mode))
+        })
     }
 
     pub fn mkdir(
-        &self,
+        self: &Arc<Self>,
         parent: InodeNumber,
         name: &OsStr,
         mode: u32,
         who: FileOwner,
     ) -> Result<Stat, Errno> {
-        let _power = self.hold_power()?;
-        let folder = self.room_for(parent, name)?;
-        let _naming = self.lock_naming();
-        rustix::fs::mkdirat(folder.any_descriptor(), name, Mode::from_raw_mode(mode))?;
-        self.hold_new(
-            &folder,
-            name,
-            open_entry(&folder, name)?,
-            Some(mode),
-            who,
-            NodeKind::Directory,
-        )
+        self.make_entry(parent, name, (Some(mode), who), NodeKind::Directory, |folder| {
+            rustix::fs::mkdirat(folder.any_descriptor(), name, Mode::from_raw_mode(mode))?;
+            open_entry(folder, name)
+        })
     }
 
     /// Makes a file, pipe, socket or device file, as `mode` says.
     pub fn mknod(
-        &self,
+        self: &Arc<Self>,
         parent: InodeNumber,
         name: &OsStr,
         mode: u32,
         device: u64,
         who: FileOwner,
     ) -> Result<Stat, Errno> {
-        let _power = self.hold_power()?;
-        let folder = self.room_for(parent, name)?;
-        let _naming = self.lock_naming();
         let format = FileType::from_raw_mode(mode);
-        rustix::fs::mknodat(
-            folder.any_descriptor(),
-            name,
-            format,
-            Mode::from_raw_mode(mode),
-            device,
-        )?;
         let kind = match format {
             FileType::RegularFile => NodeKind::File,
             other => NodeKind::Special(other.as_raw_mode(), device),
         };
-        self.hold_new(&folder, name, open_entry(&folder, name)?, Some(mode), who, kind)
+        self.make_entry(parent, name, (Some(mode), who), kind, |folder| {
+            let mode = Mode::from_raw_mode(mode);
+            rustix::fs::mknodat(folder.any_descriptor(), name, format, mode, device)?;
+            open_entry(folder, name)
+        })
     }
 
     pub fn symlink(
-        &self,
+        self: &Arc<Self>,
         parent: InodeNumber,
         name: &OsStr,
         target: &Path,
         who: FileOwner,
     ) -> Result<Stat, Errno> {
+        let kind = NodeKind::Symlink(target.as_os_str().to_owned());
+        self.make_entry(parent, name, (None, who), kind, |folder| {
+            rustix::fs::symlinkat(target, folder.any_descriptor(), name)?;
+            open_entry(folder, name)
+        })
+    }
+
+    /// Makes something, of which `make` returns a descriptor.
+    fn make_entry(
+        self: &Arc<Self>,
+        parent: InodeNumber,
+        name: &OsStr,
+        (mode, who): (Option<u32>, FileOwner),
+        kind: NodeKind,
+        make: impl FnOnce(&Inode) -> Result<OwnedFd, Errno>,
+    ) -> Result<Stat, Errno> {
+        self.await_room(0);
         let _power = self.hold_power()?;
         let folder = self.room_for(parent, name)?;
         let _naming = self.lock_naming();
-        rustix::fs::symlinkat(target, folder.any_descriptor(), name)?;
-        let kind = NodeKind::Symlink(target.as_os_str().to_owned());
-        self.hold_new(&folder, name, open_entry(&folder, name)?, None, who, kind)
+        let made = make(&folder)?;
+        self.hold_new(&folder, name, made, mode, who, kind)
     }
 
     pub fn readlink(&self, ino: InodeNumber) -> Result<OsString, Errno> {
@@ -114,7 +113,13 @@ impl Volume {
         Ok(OsString::from_vec(target.into_bytes()))
     }
 
-    pub fn link(&self, ino: InodeNumber, parent: InodeNumber, name: &OsStr) -> Result<Stat, Errno> {
+    pub fn link(
+        self: &Arc<Self>,
+        ino: InodeNumber,
+        parent: InodeNumber,
+        name: &OsStr,
+    ) -> Result<Stat, Errno> {
+        self.await_room(0);
         let _power = self.hold_power()?;
         let (inode, folder) = (self.find_inode(ino)?, self.room_for(parent, name)?);
         let _naming = self.lock_naming();
@@ -167,7 +172,7 @@ impl Volume {
 
     /// A file with the new name is replaced, refused or exchanged, as the flags say.
     pub fn rename(
-        &self,
+        self: &Arc<Self>,
         from: InodeNumber,
         name: &OsStr,
         to: InodeNumber,
@@ -177,6 +182,7 @@ impl Volume {
         if !(RenameFlags::NOREPLACE | RenameFlags::EXCHANGE).contains(flags) {
             return Err(Errno::INVAL);
         }
+        self.await_room(0);
         let _power = self.hold_power()?;
         let (old, new) = (self.find_inode(from)?, self.room_for(to, new_name)?);
         let _naming = self.lock_naming();

@@ -90,6 +90,20 @@ impl Orphans {
         self.lock().contains_key(&ino)
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    /// How much space the wanted ones take.
+    pub fn count_bytes(&self, wanted: impl Fn(InodeNumber) -> bool) -> u64 {
+        let buried = self.lock();
+        let stat = |ino: &InodeNumber| {
+            rustix::fs::statat(&self.folder, ino.to_string(), AtFlags::SYMLINK_NOFOLLOW).ok()
+        };
+        let kept = buried.keys().filter(|ino| wanted(**ino)).filter_map(stat);
+        kept.map(|stat| stat.st_blocks.cast_unsigned() * 512).sum()
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<InodeNumber, u64>> {
         self.buried.lock().unwrap_or_else(PoisonError::into_inner)
     }

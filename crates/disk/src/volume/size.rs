@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use bakeoff_devices::plug::Before;
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
@@ -12,12 +14,15 @@ const IN_MEMORY: u64 = 1 << 20;
 pub(super) enum KeptContent {
     Bytes(Vec<u8>),
     File(InodeNumber),
+    /// A full disk has no room for it: the change is durable at once.
+    Nothing,
 }
 
 impl KeptContent {
     pub fn to_before(&self) -> Before<'_> {
         match self {
             Self::Bytes(bytes) => Before::Bytes(bytes),
+            Self::Nothing => Before::Bytes(&[]),
             Self::File(ino) => Before::Kept(*ino),
         }
     }
@@ -35,12 +40,15 @@ impl Volume {
         model.pending.truncate(inode.ino, shape.size, size, cut_off.to_before());
         model.ext4.truncate(now, inode.ino, size);
         *shape = InodeShape { size, solid: None };
+        let free = model.expire_unkept(inode.ino, &cut_off);
+        drop(model);
+        self.free_files(&free);
         Ok(())
     }
 
     /// Allocates space, or makes zeros or a hole of it, as `fallocate(2)`.
     pub fn fallocate(
-        &self,
+        self: &Arc<Self>,
         ino: InodeNumber,
         offset: u64,
         length: u64,
@@ -50,6 +58,8 @@ impl Volume {
         if !(F::KEEP_SIZE | F::PUNCH_HOLE | F::ZERO_RANGE).contains(flags) {
             return Err(Errno::OPNOTSUPP);
         }
+        // What it clears is copied first.
+        self.await_room(length);
         let _power = self.hold_power()?;
         let inode = self.find_inode(ino)?;
         self.check_fault(FallibleCall::Write, &inode)?;
@@ -80,6 +90,9 @@ impl Volume {
             model.ext4.truncate(now, ino, end);
             shape.size = end;
         }
+        let free = model.expire_unkept(ino, &cleared);
+        drop(model);
+        self.free_files(&free);
         Ok(())
     }
 
@@ -99,7 +112,13 @@ impl Volume {
         if copied.is_err() {
             self.orphans.remove(number);
         }
-        copied.map(|()| KeptContent::File(number))
+        match copied {
+            // To make a file smaller must not need room, unless an image of before is to come.
+            Err(Errno::NOSPC) if self.lock_model().pending.history().is_none() => {
+                Ok(KeptContent::Nothing)
+            }
+            copied => copied.map(|()| KeptContent::File(number)),
+        }
     }
 
     /// Copies to the same place of a hidden file, without holes.

@@ -67,10 +67,8 @@ impl Volume {
         if model.noted.iter().any(Option::is_some) {
             return Ok(false);
         }
-        let background = model.ext4.settle_all(now);
-        model.note_closed();
-        let mark = model.pending.current_mark();
-        let mut free = model.pending.settle();
+        let (background, mark) = model.begin_settling(now);
+        let mut free = model.pending.settle(mark);
         free.extend(model.pending.forget_history());
         model.pending.record();
         model.recorders.number += 1;

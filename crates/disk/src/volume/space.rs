@@ -1,4 +1,7 @@
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{SeekFrom, StatVfs};
 use rustix::io::Errno;
@@ -8,6 +11,12 @@ use super::inode::Inode;
 
 /// The least that the backing file system allocates.
 const BLOCK: u64 = 4096;
+
+/// Bytes that other calls may take meanwhile, and the backing file system for its own metadata.
+const SPARE: u64 = 4 << 20;
+
+/// For so long the kernel may hold a file that nobody has open any more.
+const LETTING_GO: Duration = Duration::from_millis(100);
 
 /// Only kept while there is a limit.
 pub(super) struct SpaceQuota {
@@ -70,9 +79,38 @@ impl Volume {
         fits
     }
 
+    /// Removed files keep their space until a power cut can't bring them back. Before a call fails
+    /// for want of it, all is written back and committed, as on ext4. Holds no lock meanwhile, and
+    /// wants none held.
+    pub(super) fn await_room(self: &Arc<Self>, bytes: u64) {
+        let keeps_some = !self.orphans.is_empty() && self.lock_model().pending.history().is_none();
+        if !keeps_some || self.is_off() || self.has_room(bytes) {
+            return;
+        }
+        self.settle_to_end();
+        let begun = Instant::now();
+        while !self.has_room(bytes) && self.inodes.holds_nameless() && begun.elapsed() < LETTING_GO
+        {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn has_room(&self, bytes: u64) -> bool {
+        rustix::fs::fstatvfs(self.root.any_descriptor()).is_ok_and(|stat| {
+            // Some file systems have no number of files that is full.
+            let takes_files = stat.f_files == 0 || stat.f_favail > 0;
+            takes_files
+                && stat.f_bavail.saturating_mul(stat.f_frsize) >= bytes.saturating_add(SPARE)
+        })
+    }
+
+    /// What is only kept for a power cut counts as free.
     pub fn statfs(&self) -> Result<StatVfs, Errno> {
         self.check_power()?;
         let mut stat = rustix::fs::fstatvfs(self.root.any_descriptor())?;
+        let kept = self.orphans.count_bytes(|ino| self.inodes.get(ino).is_none()) / stat.f_frsize;
+        stat.f_bfree += kept;
+        stat.f_bavail += kept;
         if let Some(limit) = self.space.limit_bytes() {
             let blocks = limit / stat.f_frsize;
             let free = limit.saturating_sub(self.used_bytes()) / stat.f_frsize;

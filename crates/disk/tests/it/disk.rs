@@ -56,7 +56,17 @@ impl Disk {
         timing: bool,
         change: impl Fn(&mut VolumeOptions),
     ) -> Self {
-        let folders = tempfile::tempdir().unwrap();
+        Self::with_options_in(tempfile::tempdir().unwrap(), model, files, timing, change)
+    }
+
+    /// The same, whose files lie in this folder.
+    pub fn with_options_in(
+        folders: TempDir,
+        model: &str,
+        files: &[(&str, &[u8])],
+        timing: bool,
+        change: impl Fn(&mut VolumeOptions),
+    ) -> Self {
         for (name, bytes) in files {
             let path = folders.path().join("backing").join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -80,9 +90,13 @@ impl Disk {
 
     /// Mounts an empty one, whose buffered writes the kernel gathers or not.
     pub fn mount_with(model: &str, write_back: bool) -> Option<Self> {
+        Self::mount_in(tempfile::tempdir().unwrap(), model, write_back)
+    }
+
+    /// The same, whose files lie in this folder.
+    pub fn mount_in(folders: TempDir, model: &str, write_back: bool) -> Option<Self> {
         needs(daemon::can_mount())?;
         needs(helper())?;
-        let folders = tempfile::tempdir().unwrap();
         for folder in ["backing", "mount"] {
             std::fs::create_dir(folders.path().join(folder)).unwrap();
         }

@@ -1,6 +1,6 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use bakeoff_testkit::{needs, wait_until};
+use bakeoff_testkit::{folder_for_all, needs, wait_until};
 use postgres::Client as PostgresClient;
 use tempfile::TempDir;
 

@@ -62,18 +62,18 @@ pub enum Error {
     #[error("{kind} does not take its settings: {complaint}")]
     Complains { kind: &'static dyn ServerProduct, complaint: String },
     #[error(
-        "{kind} could not initialise its data folder ({how}){}; it said:\n{log}",
-        find_complaint(*.kind, .log)
+        "{kind} could not initialise its data folder ({how}){}; {}",
+        find_complaint(*.kind, .log), format_log("it said", .log)
     )]
     Initialise { kind: &'static dyn ServerProduct, how: String, log: String },
     #[error(
-        "{kind} ended while it was starting ({how}){}; the last lines of its log:\n{log}",
-        find_complaint(*.kind, .log)
+        "{kind} ended while it was starting ({how}){}; {}",
+        find_complaint(*.kind, .log), format_log("the last lines of its log", .log)
     )]
     Ended { kind: &'static dyn ServerProduct, how: String, log: String },
-    #[error("{kind} did not answer within {seconds} s; the last lines of its log:\n{log}")]
+    #[error("{kind} did not answer within {seconds} s; {}", format_log("the last lines of its log", .log))]
     Slow { kind: &'static dyn ServerProduct, seconds: f64, log: String },
-    #[error("{kind} did not stop in order: {how}; the last lines of its log:\n{log}")]
+    #[error("{kind} did not stop in order: {how}; {}", format_log("the last lines of its log", .log))]
     Unclean { kind: &'static dyn ServerProduct, how: String, log: String },
     #[error(
         "another server still uses {} after {seconds} s: end the run that it belongs to",
@@ -82,6 +82,14 @@ pub enum Error {
     Busy { folder: PathBuf, seconds: f64 },
     #[error("{what}: {source}")]
     System { what: String, source: io::Error },
+}
+
+fn format_log(what: &str, log: &str) -> String {
+    match log.trim() {
+        "" => "it said nothing, as one that is killed: look in the system's log whether memory ran out"
+            .into(),
+        log => format!("{what}:\n{log}"),
+    }
 }
 
 /// The first error in a log, without its date, as `": …"`; empty if there is none.
@@ -118,5 +126,25 @@ mod tests {
         assert_eq!(complaint(log), ": Corruption: half a record");
         assert_eq!(complaint("2026-01-01 UTC [7] PANIC:  no checkpoint"), ": no checkpoint");
         assert_eq!(complaint("nothing of note"), "");
+    }
+
+    #[test]
+    fn what_was_killed_before_it_wrote_a_line_said_nothing() {
+        let kind = &crate::servers::made_up::MADE_UP;
+        let how = || "exit status: 1".to_owned();
+        for (log, said) in [
+            ("", "(exit status: 1); it said nothing, as one that is killed"),
+            (" \n\n", "(exit status: 1); it said nothing, as one that is killed"),
+            ("no room\n", "(exit status: 1); it said:\nno room"),
+        ] {
+            let error = Error::Initialise { kind, how: how(), log: log.to_owned() };
+            assert!(error.to_string().contains(said), "{error}");
+            let error = Error::Unclean { kind, how: how(), log: log.to_owned() };
+            assert_eq!(
+                error.to_string().contains("said nothing"),
+                log.trim().is_empty(),
+                "{error}"
+            );
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -167,7 +168,11 @@ impl InstalledServer {
 
 fn ask_output(program: &Path, arguments: &[&str]) -> Result<String> {
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
-    let Output { stdout, .. } = output.map_err(Error::at_path("run", program))?;
+    let Output { status, stdout, .. } = output.map_err(Error::at_path("run", program))?;
+    if !status.success() {
+        let what = format!("{} {}", program.display(), arguments.join(" "));
+        return Err(Error::System { what, source: io::Error::other(format!("{status}")) });
+    }
     Ok(String::from_utf8_lossy(&stdout).into_owned())
 }
 
@@ -197,6 +202,8 @@ fn version_numbers(version: &str) -> (u32, u32) {
 
 #[cfg(test)]
 mod tests {
+    use bakeoff_testkit::write_script;
+
     use super::*;
     use crate::servers::made_up::{MADE_UP, make_installation};
 
@@ -242,6 +249,16 @@ mod tests {
         let error = program.find_installed().expect_err("there is no such folder").to_string();
         for part in ["no made-up of MadeUp in", "/lib:", "(bin)"] {
             assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_killed_before_it_tells_its_version_is_not_too_old() {
+        for (ends, said) in [("kill -9 $$", "--version: signal: 9"), ("exit 3", "exit status: 3")] {
+            let (program, folder) = make_installation("made-up 1.5");
+            write_script(&folder.path().join(MADE_UP.executables()[0]), ends);
+            let error = program.find_installed().expect_err("it ended").to_string();
+            assert!(error.contains(said), "{error}");
         }
     }
 

@@ -164,6 +164,33 @@ fn each_mistake_is_told_once_where_it_stands() {
     assert_has(&error.expect_err("it is empty").to_string(), &["`text` names no file"]);
 }
 
+/// Each is read and shown in a time that grows with its length alone.
+#[test]
+fn of_many_mistakes_the_first_are_shown_and_the_others_counted() {
+    let list = |count: u32| (1..=count).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    let keys = |count: u32| (0..count).map(|n| format!("key{n} = 1\n")).collect::<String>();
+    let engines = |count: u32| format!("engine = [{}]", "\"x\", ".repeat(count as usize));
+    let tables = |count: u32| (0..count).map(|n| format!("[settings.\"x{n}\"]\na = 1\n")).collect();
+    for (toml, line, errors, said) in [
+        (keys(20), String::new(), 20, "unknown key `key19`"),
+        (keys(21), String::new(), 21, "1 mistake more is not shown"),
+        (keys(4_000), String::new(), 21, "3980 mistakes more are not shown"),
+        (engines(900), String::new(), 21, "880 mistakes more are not shown"),
+        (engines(1_001), String::new(), 21, "981 mistakes more are not shown"),
+        (keys(5_001), String::new(), 1, "5003 keys and values are too many: at most 5000"),
+        (tables(2_500), String::new(), 1, "5003 keys and values are too many"),
+        (format!("clients = [{}]", list(1_001)), String::new(), 1, "has more than 1000 levels"),
+        (String::new(), format!("--clients={}", list(1_001)), 1, "has more than 1000 levels"),
+    ] {
+        let engine = if toml.starts_with("engine") { "" } else { "engine = \"sqlite\"\n" };
+        let toml = format!("workload = \"redmine\"\n{engine}{toml}");
+        let message = wrong(&toml, &line.replace(", ", ","));
+        assert_has(&message, &[said]);
+        assert_eq!(message.matches("error:").count(), errors, "{said}");
+    }
+    good(&format!("{GOOD}clients = [{}]\n", list(1_000)), "--repetitions=1");
+}
+
 #[test]
 fn what_can_be_cut_or_priced_is_not_refused() {
     // Beside one that can be cut it is the plan that says what can't.

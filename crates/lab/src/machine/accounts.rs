@@ -36,6 +36,11 @@ impl BlockDevice {
         Self { name: name.unwrap_or_else(|| number.clone()), number }
     }
 
+    /// Whether the kernel numbers it anew at each mount.
+    pub fn is_unnamed(&self) -> bool {
+        self.number.starts_with("0:")
+    }
+
     /// The name with number, size, start of a partition, and serial number. A device without serial
     /// number is known only until it is attached anew or the machine restarts: `boot` tells
     /// restarts apart. Source: Documentation/ABI/stable/sysfs-block of the kernel.
@@ -108,6 +113,12 @@ pub fn is_fuse(folder: &Path) -> io::Result<bool> {
 pub fn free_bytes(folder: &Path) -> io::Result<u64> {
     let file_system = rustix::fs::statvfs(folder)?;
     Ok(file_system.f_bavail * file_system.f_frsize)
+}
+
+/// How many files an unprivileged process may still make; `None` where there is no such limit.
+pub fn free_inodes(folder: &Path) -> io::Result<Option<u64>> {
+    let file_system = rustix::fs::statvfs(folder)?;
+    Ok((file_system.f_files > 0).then_some(file_system.f_favail))
 }
 
 #[cfg(test)]

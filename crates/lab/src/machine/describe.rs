@@ -15,8 +15,26 @@ const PLACES: [&str; 4] = ["lowerdir=", "upperdir=", "workdir=", "username="];
 pub fn describe_machine(folder: &Path) -> std::io::Result<Machine> {
     let mount = mount_table::find_mount_over(&folder.canonicalize()?);
     let mount_options = mount.as_ref().map(mount_options);
+    let device = name_device(BlockDevice::from_folder(folder)?, mount.as_ref());
     let file_system = mount.map(|mount| mount.kind).unwrap_or_default();
-    describe_with(file_system, mount_options, BlockDevice::from_folder(folder)?.name)
+    describe_with(file_system, mount_options, device)
+}
+
+/// A file system without a block device of its own (FUSE, btrfs, NFS, overlay, ZFS) has another
+/// number after each mount, so its source names it.
+fn name_device(device: BlockDevice, mount: Option<&MountEntry>) -> String {
+    match mount {
+        Some(mount) if device.is_unnamed() => match mount.socket() {
+            // The socket is another one after each mount, too.
+            Some(_) => "bakeoff-disk".into(),
+            // Whose account it is stays untold.
+            None => {
+                let source = mount.source.rsplit('@').next().unwrap_or_default();
+                source.strip_prefix("/dev/").unwrap_or(source).to_owned()
+            }
+        },
+        _ => device.name,
+    }
 }
 
 /// `number` is a number of stat(2).
@@ -106,18 +124,41 @@ fn find_field<'a>(text: &'a str, name: &str, separator: char) -> &'a str {
 mod tests {
     use super::*;
 
+    fn mount(kind: &str, source: &str, options: &[&str]) -> MountEntry {
+        let options = options.iter().map(|option| (*option).to_owned()).collect();
+        MountEntry {
+            place: "/".into(),
+            kind: kind.into(),
+            source: source.into(),
+            options,
+            user: None,
+        }
+    }
+
     #[test]
     fn options_say_how_and_not_where() {
         let options =
             ["rw", "relatime", "lowerdir=/a:/b", "upperdir=/c", "workdir=/d", "index=off"];
-        let mount = MountEntry {
-            place: "/".into(),
-            kind: "overlay".into(),
-            source: "overlay".into(),
-            options: options.map(str::to_owned).into(),
-            user: None,
-        };
+        let mount = mount("overlay", "overlay", &options);
         assert_eq!(mount_options(&mount), "rw,relatime,index=off");
+    }
+
+    #[test]
+    fn a_disk_has_one_name_after_each_mount() {
+        for (minor, kind, source, name) in [
+            (39, "fuse.bakeoff", "bakeoff-disk:/run/bakeoff/17.socket", "bakeoff-disk"),
+            (40, "fuse.bakeoff", "bakeoff-disk:/run/bakeoff/18.socket", "bakeoff-disk"),
+            (41, "btrfs", "/dev/sdb1", "sdb1"),
+            (42, "zfs", "tank/data", "tank/data"),
+            (43, "nfs4", "host:/export", "host:/export"),
+            (44, "fuse.sshfs", "somebody@host:/home", "host:/home"),
+            (45, "overlay", "overlay", "overlay"),
+        ] {
+            let device = BlockDevice::from_number(rustix::fs::makedev(0, minor));
+            assert_eq!(name_device(device, Some(&mount(kind, source, &[]))), name, "{kind}");
+        }
+        let device = BlockDevice::from_number(rustix::fs::makedev(4094, 3));
+        assert_eq!(name_device(device, Some(&mount("ext4", "/dev/root", &[]))), "4094:3");
     }
 
     #[test]

@@ -249,7 +249,7 @@ fn build_finding(told: &PromiseCuts<'_>) -> Finding {
         of: format!("{}, {}", promise.engine, told.level()),
         text: findings::explain_verdict(told, first),
         bad: promise.kept == Some(false),
-        log: findings::find_reason(told, first).and_then(|text| findings::sentence_and_log(text).1),
+        log: findings::find_reason(told, first).and_then(|text| words::sentence_and_log(text).1),
         again,
     }
 }

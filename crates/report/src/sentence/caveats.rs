@@ -294,7 +294,7 @@ pub fn first_error(layout: &DocumentLayout<'_>) -> Option<String> {
     let levels = factors.filter_map(|it| Some(words::phrase_level(it, trial.levels.get(it)?)));
     let place = words::join_list(&levels.collect::<Vec<_>>());
     let place = if place.is_empty() { place } else { format!(" with {place}") };
-    let line = error.lines().next().unwrap_or_default().trim_end_matches('.');
+    let (line, _) = words::sentence_and_log(error);
     let mut told: String = line.chars().take(TOLD_OF_ERROR).collect();
     if told.len() < line.len() {
         told.push('…');

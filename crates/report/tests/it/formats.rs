@@ -395,6 +395,14 @@ fn rows_of_trials_have_the_version_that_went_on_with_the_run() {
 }
 
 #[test]
+fn a_reason_of_several_lines_is_told_without_the_words_that_announce_the_others() {
+    let mut document = three().document();
+    fail(&mut document, "fjall", "it could not start (exit status: 1); it said:\nKilled");
+    let verdict = bakeoff_report::verdict(&document).replace('\n', " ");
+    assert!(verdict.contains("fjall: it could not start (exit status: 1)."), "{verdict}");
+}
+
+#[test]
 fn csv_has_a_row_for_each_trial_and_operation() {
     let mut document = three().document();
     fail(&mut document, "fjall", "it said \"no\",\nand left");

@@ -85,7 +85,7 @@ fn rows(table: &str, columns: &str, values: &str, count: u32) -> String {
 }
 
 /// Damage: what is of another kind or out of order, text that is not UTF-8, numbers in the place of words.
-const DAMAGE: [(&str, &str); 21] = [
+const DAMAGE: [(&str, &str); 31] = [
     ("UPDATE operation SET kept = x''", ""),
     ("UPDATE operation SET kept = x'1c849313ffffffff'", ""),
     ("UPDATE operation SET kept = zeroblob(300)", ""),
@@ -98,6 +98,16 @@ const DAMAGE: [(&str, &str); 21] = [
     ("UPDATE operation SET errors = -1", ""),
     ("UPDATE trial SET block = 1 << 40", ""),
     ("UPDATE operation SET mean_s = 9e999", ""),
+    ("UPDATE operation SET mean_s = 0", "mean_s is 0.0"),
+    ("UPDATE operation SET mean_s = -1e-3", "mean_s is -0.001"),
+    ("UPDATE operation SET mean_s = 5e-324", "mean_s"),
+    ("UPDATE operation SET service_mean_s = 1e308", "service_mean_s"),
+    ("UPDATE operation SET per_second = 1e-300", "per_second"),
+    ("UPDATE trial SET window_end_s = -1.5", "-1.5"),
+    ("UPDATE trial SET ran_s = 1e300", "ran_s"),
+    ("UPDATE run SET description = json_set(description, '$.seconds', 1e308)", "1e308"),
+    ("UPDATE run SET description = json_set(description, '$.load', -1e300)", "-1e300"),
+    ("UPDATE run SET ended_s = -1", "ended_s"),
     ("UPDATE run SET description = '{}'", ""),
     ("DELETE FROM run", ""),
     ("UPDATE owed SET points = '[[1.0, 5], [0.5, 6]]'", "0.5"),

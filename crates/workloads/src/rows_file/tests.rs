@@ -216,6 +216,25 @@ fn a_line_of_two_gigabytes_is_never_held() {
     assert!(peak_memory_kb() - before < 1 << 20, "a gigabyte was held");
 }
 
+#[test]
+fn a_small_file_of_endless_lines_is_refused() {
+    let count = |packed: &[u8], any_ratio| {
+        let mut source = super::unpack::unpack_within(packed, any_ratio)?;
+        std::io::copy(&mut source, &mut std::io::sink())
+    };
+    for (name, pack) in [("gzip", gzip as fn(&[u8]) -> Vec<u8>), ("zstd", zstd)] {
+        for byte in [b'\n', b'a'] {
+            let bomb = pack(&vec![byte; 4 << 20]);
+            let error = count(&bomb, 1 << 20).unwrap_err().to_string();
+            let said = "data are over 200 times as long as packed, 1 MiB so far";
+            assert!(error.contains(&format!("its {name} {said}")), "{error}");
+            assert_eq!(count(&bomb, 4 << 20).unwrap(), 4 << 20);
+        }
+        let text = made_up(5_000);
+        assert_eq!(count(&pack(text.as_bytes()), 0).unwrap(), text.len() as u64);
+    }
+}
+
 /// The most memory that the process ever had.
 fn peak_memory_kb() -> u64 {
     let status = fs::read_to_string("/proc/self/status").expect("a process");

@@ -1,6 +1,8 @@
 //! Unpacks gzip and zstd, recognised by their first bytes; tells what other files are.
 
+use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::rc::Rc;
 
 use flate2::bufread::GzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
@@ -10,8 +12,24 @@ use crate::file_kind::{FileKind, HEAD_BYTES};
 
 const MIB: u64 = 1 << 20;
 
+/// Packed text is seldom less than a hundredth of it: gzip makes a thousandth of equal bytes alone.
+const LARGEST_RATIO: u64 = 200;
+
+/// Bytes that take seconds to read, whatever they were packed into.
+const ANY_RATIO: u64 = 512 * MIB;
+
 /// Fails for what can't be rows.
 pub fn unpack<'a>(source: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
+    unpack_within(source, ANY_RATIO)
+}
+
+/// `any_ratio`: so many bytes may be packed into whatever few.
+pub(super) fn unpack_within<'a>(
+    source: impl Read + 'a,
+    any_ratio: u64,
+) -> io::Result<Box<dyn Read + 'a>> {
+    let packed = Rc::new(Cell::new(0));
+    let source = CountingReader { inner: source, count: Rc::clone(&packed) };
     let mut whole = HeldReader::new(source);
     if let Some(error) = whole.error.take() {
         return Err(error);
@@ -20,10 +38,13 @@ pub fn unpack<'a>(source: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
         Some(FileKind::Packed("gzip", _)) => Box::new(Packed {
             inner: GzipMembers::from_source(BufReader::new(whole)),
             name: "gzip",
+            ratio: PackingRatio { packed, unpacked: 0, any_ratio },
         }),
-        Some(FileKind::Packed("zstd", _)) => {
-            Box::new(Packed { inner: Frames::from_source(BufReader::new(whole)), name: "zstd" })
-        }
+        Some(FileKind::Packed("zstd", _)) => Box::new(Packed {
+            inner: Frames::from_source(BufReader::new(whole)),
+            name: "zstd",
+            ratio: PackingRatio { packed, unpacked: 0, any_ratio },
+        }),
         Some(kind) => {
             return Err(unsupported_error(format!(
                 "it is {}",
@@ -74,15 +95,53 @@ impl<R: Read> Read for HeldReader<R> {
     }
 }
 
+struct CountingReader<R> {
+    inner: R,
+    count: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for CountingReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.count.set(self.count.get() + read as u64);
+        Ok(read)
+    }
+}
+
+struct PackingRatio {
+    packed: Rc<Cell<u64>>,
+    unpacked: u64,
+    any_ratio: u64,
+}
+
+impl PackingRatio {
+    /// Refuses a small file that would be read for hours.
+    fn add_unpacked(&mut self, bytes: usize) -> io::Result<()> {
+        self.unpacked += bytes as u64;
+        let packed = self.packed.get();
+        if self.unpacked > self.any_ratio && self.unpacked > packed.saturating_mul(LARGEST_RATIO) {
+            return Err(unsupported_error(format!(
+                "are over {LARGEST_RATIO} times as long as packed, {} MiB so far: that is no text; \
+                 if it is meant, unpack it first",
+                self.unpacked / MIB
+            )));
+        }
+        Ok(())
+    }
+}
+
 struct Packed<R> {
     inner: R,
     name: &'static str,
+    ratio: PackingRatio,
 }
 
 impl<R: Read> Read for Packed<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let name = self.name;
-        self.inner.read(buffer).map_err(|error| match (error.raw_os_error(), error.kind()) {
+        let read = self.inner.read(buffer);
+        let read = read.and_then(|read| self.ratio.add_unpacked(read).map(|()| read));
+        read.map_err(|error| match (error.raw_os_error(), error.kind()) {
             (Some(_), _) => error,
             (None, io::ErrorKind::Unsupported) => {
                 unsupported_error(format!("its {name} data {error}"))

@@ -84,8 +84,7 @@ fn of_shard(source: &ShardSource<'_>, what: &str) -> String {
 /// folder.
 fn resume_place(then: &Machine, now: Option<&Machine>) -> (String, &'static str) {
     let Machine { device, file_system, .. } = then;
-    let is_same = |now: &Machine| (device, file_system) == (&now.device, &now.file_system);
-    if now.is_some_and(is_same) {
+    if now.is_some_and(|now| then.has_disk_of(now)) {
         return (String::new(), "");
     }
     match *file_system == NO_FILE_SYSTEM {

@@ -169,7 +169,35 @@ pub fn each_once(sources: Vec<ShardSource<'_>>) -> Result<Vec<ShardSource<'_>>, 
         };
         once.insert(index, kept);
     }
-    Ok(once.into_values().collect())
+    let once: Vec<ShardSource<'_>> = once.into_values().collect();
+    check_claims(&once)?;
+    Ok(once)
+}
+
+/// Each block is dealt to one shard, and numbered from 0.
+fn check_claims(sources: &[ShardSource<'_>]) -> Result<(), CommandFailure> {
+    let mut claimed: BTreeMap<u32, &ShardSource<'_>> = BTreeMap::new();
+    for source in sources {
+        let (dir, index) = (source.display_name(), source.shard.index);
+        for (block, _) in &source.shard.blocks {
+            if *block >= source.shard.trials {
+                return Err(merge_failure(format!(
+                    "shard {index} in {dir} claims block {block}, which its plan of {} trials can't have: the \
+                     folder is damaged; copy it anew from where it was run",
+                    source.shard.trials
+                )));
+            }
+            if let Some(other) = claimed.insert(*block, source) {
+                return Err(merge_failure(format!(
+                    "shard {} in {} and shard {index} in {dir} both claim block {block}, which is dealt to one \
+                     alone: one of the folders is damaged; copy it anew from where it was run",
+                    other.shard.index,
+                    other.display_name()
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 impl ShardSource<'_> {

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use bakeoff_experiment::Preset;
+use bakeoff_experiment::{MOST_SHOWN, Preset, explain_unshown};
 use bakeoff_workloads::FileKind;
 
 use self::job::FioJob;
@@ -44,12 +44,8 @@ pub fn read_job_file(path: &str) -> Result<Preset, String> {
     }
     // Comments can be in any encoding; no key is more than ASCII.
     let text = String::from_utf8_lossy(&bytes);
-    let toml = translate_job(text.trim_start_matches('\u{feff}'), &experiment_name(path)).map_err(
-        |problems| {
-            let line = |it: &FioProblem| format!("{path}:{}:{}: {}", it.line, it.column, it.what);
-            problems.iter().map(line).collect::<Vec<_>>().join("\n")
-        },
-    )?;
+    let toml = translate_job(text.trim_start_matches('\u{feff}'), &experiment_name(path))
+        .map_err(|problems| format_problems(path, &problems))?;
     // Names of presets live as long as the program, and a command reads one job file.
     Ok(Preset { name: path.to_owned().leak(), toml: toml.leak() })
 }
@@ -84,6 +80,12 @@ fn translate_job(text: &str, name: &str) -> Result<String, Vec<FioProblem>> {
         let _ = writeln!(toml, "{key} = {value}");
     }
     Ok(toml)
+}
+
+fn format_problems(path: &str, problems: &[FioProblem]) -> String {
+    let line = |it: &FioProblem| format!("{path}:{}:{}: {}", it.line, it.column, it.what);
+    let shown = problems.iter().take(MOST_SHOWN).map(line);
+    shown.chain(explain_unshown(problems.len())).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -130,6 +132,15 @@ iodepth=8
 fdatasync=1
 norandommap
 ";
+
+    #[test]
+    fn of_many_mistakes_the_first_are_shown() {
+        let keys: String = (0..4_000).map(|number| format!("key{number}=1\n")).collect();
+        let problems = translate_job(&format!("[j]\n{keys}"), "job").expect_err("no key is known");
+        let said = format_problems("j.fio", &problems);
+        assert!(said.lines().count() == 21 && said.contains("`key0`"), "{said}");
+        assert!(said.ends_with(&format!("{} mistakes more are not shown", problems.len() - 20)));
+    }
 
     #[test]
     fn a_job_becomes_the_same_requests_by_as_many_clients() {

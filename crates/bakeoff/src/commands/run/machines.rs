@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_lab::planner::{Fixed, Planner};
 use bakeoff_lab::{Plan, machine};
-use bakeoff_results::{Error, Machine, Run, RunFolder, RunMember};
+use bakeoff_results::{Error, Run, RunFolder, RunMember};
 
 use crate::exit::CommandFailure;
 
@@ -30,10 +30,9 @@ pub fn go_on(
         member.cuts.retain(|cell| !left.cuts.contains(cell));
     }
     let host = machine::identify_host();
-    let lies = |it: &Machine| (it.device.clone(), it.file_system.clone());
     // On another disk it is a new part: a part's description holds for all its trials.
     let is_own = |it: &&mut RunMember| {
-        it.shard.is_none() && it.host == host && lies(&it.machine) == lies(&now.machine)
+        it.shard.is_none() && it.host == host && it.machine.has_disk_of(&now.machine)
     };
     let own = merged.members.last_mut().filter(is_own);
     match own {

@@ -183,10 +183,8 @@ fn check_terms(
 
 /// Where the data of a run lay, if the machine is the same but for the disk or file system.
 fn lay_elsewhere(then: &Machine, now: &Machine) -> Option<String> {
-    let is_one = then.processor == now.processor && then.processors == now.processors;
-    let is_moved = then.device != now.device || then.file_system != now.file_system;
     let lay = || format!("its data lay on {} ({})", then.device, then.file_system);
-    (is_one && is_moved).then(lay)
+    (then.has_processors_of(now) && !then.has_disk_of(now)).then(lay)
 }
 
 /// Refuses a bakeoff that orders blocks differently: it would confuse the trials.
@@ -431,6 +429,11 @@ mod tests {
         assert_eq!(of(machine(8, "/dev/md0", "ext4")), lay);
         assert_eq!(of(machine(8, "/dev/md0", "xfs")), None);
         assert_eq!(of(machine(2, "/dev/sda1", "xfs")), None, "the machine is another one");
+        // Numbers of older records tell nothing.
+        let numbered = machine(8, "0:39", "nfs4");
+        assert_eq!(lay_elsewhere(&numbered, &machine(8, "host:/data", "nfs4")), None);
+        let lay = Some("its data lay on 0:39 (nfs4)".to_owned());
+        assert_eq!(lay_elsewhere(&numbered, &machine(8, "sda", "ext4")), lay);
     }
 
     #[test]

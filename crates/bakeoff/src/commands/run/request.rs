@@ -83,7 +83,7 @@ impl<'a> RunRequest<'a> {
             }
             None => (self.new_experiment()?, None),
         };
-        self.check_keep_images(&experiment)?;
+        check_keep_images(arguments, &experiment)?;
         let held = |path| path::take_location(path, arguments.i_know_this_destroys_data);
         let data = arguments.path.as_deref().map(held).transpose()?;
         let resumed = match folder {
@@ -198,17 +198,20 @@ impl<'a> RunRequest<'a> {
         changes.cuts = cuts.map(|_| Count::Times(0));
         self.source.load(&changes, arguments.trust_experiment)
     }
+}
 
-    /// Refuses to keep crash images if there are no power cuts.
-    fn check_keep_images(&self, experiment: &Experiment) -> Result<(), CommandFailure> {
-        if !self.arguments.keep_images || experiment.cuts.is_some() {
-            return Ok(());
-        }
-        Err(usage_failure(
-            "--keep-images is for power cuts, and this run makes none: add --cuts N, or leave \
-             --keep-images out",
-        ))
+/// Refuses to keep crash images if there are no power cuts.
+pub fn check_keep_images(
+    arguments: &cli::RunArguments,
+    experiment: &Experiment,
+) -> Result<(), CommandFailure> {
+    if !arguments.keep_images || experiment.cuts.is_some() {
+        return Ok(());
     }
+    Err(usage_failure(
+        "--keep-images is for power cuts, and this run makes none: add --cuts N, or leave \
+         --keep-images out",
+    ))
 }
 
 fn can_mount() -> Result<(), String> {

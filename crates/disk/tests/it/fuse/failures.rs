@@ -1,5 +1,7 @@
 //! Power cuts, faults and a full disk, as a program meets them.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -8,13 +10,14 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use bakeoff_devices::plug::Keep;
+use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_devices::trigger::Trigger;
-use bakeoff_testkit::{PATIENCE, wait_until};
+use bakeoff_disk::volume::ROOT;
+use bakeoff_testkit::{PATIENCE, Tmpfs, wait_until};
 use rustix::io::Errno;
 
 use super::reality::{self, Way, errno};
-use crate::disk::Disk;
+use crate::disk::{BUFFERED, Disk};
 
 fn error<T>(result: std::io::Result<T>) -> Errno {
     errno(&result.map(drop).unwrap_err())
@@ -204,4 +207,77 @@ fn a_full_disk_says_so_and_takes_more_when_there_is_room() {
     disk.volume.inject_fault("full:off".parse().unwrap());
     second.write_all(&vec![3; 4 << 20]).unwrap();
     assert!(second.metadata().unwrap().blocks() * 512 > 4 << 20);
+}
+
+/// Nothing is committed by itself in these tests.
+#[test]
+fn what_was_removed_makes_room_before_a_writer_hears_that_the_disk_is_full() {
+    let folder = tempfile::tempdir().unwrap();
+    for (model, write_back) in [("null", false), ("ssd-nvme", true)] {
+        let small = folder.path().join(model);
+        let Some(_tmpfs) = Tmpfs::mount(&small, "40m,nr_inodes=30") else { return };
+        let folders = tempfile::tempdir_in(&small).unwrap();
+        let Some(disk) = Disk::mount_in(folders, model, write_back) else { return };
+        let fill = |name: &str, byte: u8, mib: usize| {
+            let mut file = File::create(disk.path(name))?;
+            (0..mib).try_for_each(|_| file.write_all(&[byte; 1 << 20]))?;
+            file.sync_all()
+        };
+        let free = || {
+            let stat = rustix::fs::statvfs(disk.path("")).unwrap();
+            (stat.f_bavail * stat.f_frsize) >> 20
+        };
+        fill("a", 1, 24).unwrap();
+        assert!(free() <= 16, "{}", free());
+        fs::remove_file(disk.path("a")).unwrap();
+        // The kernel lets go of it soon.
+        wait_until("the room", || free() >= 36);
+        fill("b", 2, 24).unwrap();
+        // There is no room to keep what is cut off.
+        fill("b", 3, 24).unwrap();
+        assert!(fs::read(disk.path("b")).unwrap() == vec![3; 24 << 20]);
+        fill("c", 4, 1).unwrap();
+        fs::rename(disk.path("c"), disk.path("b")).unwrap();
+        fill("d", 5, 24).unwrap();
+        fs::remove_file(disk.path("d")).unwrap();
+        let file = File::create(disk.path("e")).unwrap();
+        let plain = rustix::fs::FallocateFlags::empty();
+        reality::allocate(&file, plain, 0, 30 << 20).unwrap();
+        assert_eq!(error(fill("f", 6, 24)), Errno::NOSPC);
+        fs::remove_file(disk.path("e")).unwrap();
+        drop(file);
+        // More names than there are inodes.
+        for number in 0..60 {
+            let path = disk.path(format!("{number}"));
+            write_durably(&path, [7; 10]);
+            fs::remove_file(path).unwrap();
+        }
+    }
+}
+
+/// By both kinds of metadata.
+#[test]
+fn what_made_room_for_others_does_not_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = folder.path().join("small");
+    let Some(_tmpfs) = Tmpfs::mount(&small, "40m") else { return };
+    for metadata in [Metadata::Ordered, Metadata::Posix] {
+        let folders = tempfile::tempdir_in(&small).unwrap();
+        let files = [("a", &[1; 24 << 20][..]), ("b", b"b")];
+        let disk =
+            Disk::with_options_in(folders, "null", &files, true, |it| it.metadata = metadata);
+        let left = |disk: &Disk| disk.volume.statfs().unwrap().f_bavail;
+        let before = left(&disk);
+        disk.volume.unlink(ROOT, OsStr::new("a")).unwrap();
+        assert!(left(&disk) > before);
+        let new = disk.create("new");
+        disk.write(new, 0, &[2; 24 << 20], BUFFERED).unwrap();
+        let image = folder.path().join(format!("{metadata}"));
+        fs::create_dir(&image).unwrap();
+        disk.volume.cut_power(Keep::DropAll, 1, &image).unwrap();
+        let names = fs::read_dir(&image).unwrap();
+        let names: BTreeSet<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+        // It was made before there was a need for room.
+        assert_eq!(Vec::from_iter(names), ["b", "new"], "{metadata}");
+    }
 }

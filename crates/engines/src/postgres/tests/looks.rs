@@ -1,7 +1,15 @@
 //! What is seen of a server that somebody else runs, before anything is loaded and after trials.
 
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, kill_process};
+
 use super::*;
 use crate::external::fake::answer_logins;
+use crate::servers::Signal;
 use crate::{Action, SqlText};
 
 fn list_problems(there: &ExternalPostgres) -> String {
@@ -10,7 +18,7 @@ fn list_problems(there: &ExternalPostgres) -> String {
 
 /// A server with a database of a user who is no superuser, and its administrator there.
 fn of_a_user() -> (TempDir, Box<dyn Database>, PostgresClient) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder_for_all();
     let private = open(folder.path(), &OpenTerms::new(Durability::Strict)).expect("open");
     let mut administrator = administrator(folder.path());
     for text in ["CREATE ROLE owner LOGIN", "CREATE DATABASE ours OWNER owner"] {
@@ -19,6 +27,92 @@ fn of_a_user() -> (TempDir, Box<dyn Database>, PostgresClient) {
     let mut config = Config::new();
     config.user("bakeoff").dbname("ours").host_path(folder.path().join("server"));
     (folder, private, connect_admin(&config, &Tls::none()).expect("a connection"))
+}
+
+/// Makes it one of the server's user, in the server's folder.
+fn give_to_owner<'c>(folder: &TempDir, command: &'c mut Command) -> &'c mut Command {
+    let place = folder.path().join("server");
+    let owner = std::fs::metadata(&place).expect("it is there");
+    command.current_dir(&place).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.uid(owner.uid()).gid(owner.gid())
+}
+
+/// Such a program, and the signal that ends it when this is dropped.
+struct NextToServer(Child, Signal);
+
+impl Drop for NextToServer {
+    fn drop(&mut self) {
+        let _ = kill_process(Pid::from_child(&self.0), self.1);
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_pooler_is_no_place_for_trials() {
+    if !installed() || needs(find_pooler()).is_none() {
+        return;
+    }
+    let (folder, _private, _) = of_a_user();
+    let place = folder.path().join("server").display().to_string();
+    let url = format!("postgres://owner@{}:6432/ours", place.replace('/', "%2F"));
+    for (pooling, words) in [
+        (
+            "pool_mode = transaction\nignore_startup_parameters = options",
+            "each transaction another",
+        ),
+        ("pool_mode = session\nignore_startup_parameters = options", "drops the settings"),
+        ("pool_mode = transaction", "a pooler seems to stand before"),
+    ] {
+        let settings = folder.path().join("pooler.ini");
+        let text = format!(
+            "[databases]\nours = host={place} port=5432 dbname=ours user=owner\n[pgbouncer]\n\
+             listen_port = 6432\nunix_socket_dir = {place}\nauth_type = any\n{pooling}\n"
+        );
+        std::fs::write(&settings, text).expect("room");
+        let mut pooler = Command::new(find_pooler().expect("it is there"));
+        let started = give_to_owner(&folder, pooler.arg(&settings)).spawn().expect("a pooler");
+        let _pooler = NextToServer(started, Signal::TERM);
+        let socket = folder.path().join("server/.s.PGSQL.6432");
+        wait_until("the pooler", || UnixStream::connect(&socket).is_ok());
+        let said = list_problems(&ExternalPostgres::new(&url).expect("a URL"));
+        assert!(said.contains(words), "{pooling}: {said}");
+    }
+}
+
+/// Debian has it where root alone looks.
+fn find_pooler() -> std::result::Result<PathBuf, &'static str> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
+    let mut all = folders.map(|folder| folder.join("pgbouncer"));
+    all.find(|path| path.exists()).ok_or("there is no pgbouncer")
+}
+
+#[test]
+fn a_standby_is_no_place_for_trials() {
+    if !installed() {
+        return;
+    }
+    let folder = folder_for_all();
+    drop(open(folder.path(), &OpenTerms::new(Durability::Strict)).expect("open"));
+    // Of data of its own: a private server writes less into its log than a standby needs.
+    let (data, program) = (folder.path().join("server/standby"), SERVER.find_installed());
+    let program = program.expect("it is there");
+    let mut initialise = Command::new(&program.initialiser);
+    initialise.arg("-D").arg(&data).args(["-U", "owner", "--auth-local=trust", "--no-sync"]);
+    assert!(give_to_owner(&folder, &mut initialise).status().expect("an end").success());
+    let owner = std::fs::metadata(&data).expect("it is there");
+    let signal = data.join("standby.signal");
+    std::fs::write(&signal, "").expect("room");
+    std::os::unix::fs::chown(&signal, Some(owner.uid()), Some(owner.gid())).expect("its owner's");
+    let mut server = Command::new(&program.server);
+    server.arg("-D").arg(&data).args(["-c", "listen_addresses=", "-c"]);
+    server.arg(format!("unix_socket_directories={}", folder.path().join("server").display()));
+    let started = give_to_owner(&folder, &mut server).spawn().expect("a server");
+    let _server = NextToServer(started, Signal::INT);
+    // Until it is up it says that it starts.
+    let told = "it is a standby, which takes no writes: name the primary";
+    let look = || list_problems(&elsewhere(&folder, "postgres", "hidden"));
+    wait_until("the standby", || look().contains(told));
 }
 
 #[test]

@@ -30,7 +30,7 @@ enum ResponsePart {
     Size {
         value: u64,
         seen: usize,
-        digits: bool,
+        within: SizeLine,
     },
     Chunk(u64),
     /// Bytes to come of the line's end after a chunk.
@@ -38,6 +38,16 @@ enum ResponsePart {
     /// Lines after the last chunk: the bytes of this line so far.
     Trailer(usize),
     Whole,
+}
+
+/// Source: RFC 9112, 7.1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum SizeLine {
+    #[default]
+    Digits,
+    Blanks,
+    /// After a semicolon come words that nobody needs.
+    Extension,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -70,8 +80,8 @@ impl IncomingResponse {
                     body(rest);
                     rest.len()
                 }
-                ResponsePart::Size { value, seen, digits } => {
-                    self.take_size_byte(rest[0], value, seen, digits)?
+                ResponsePart::Size { value, seen, within } => {
+                    self.take_size_byte(rest[0], value, seen, within)?
                 }
                 ResponsePart::Chunk(left) => self.chunk(rest, left, body),
                 ResponsePart::ChunkEnd(left) => self.chunk_end(rest[0], left)?,
@@ -142,14 +152,15 @@ impl IncomingResponse {
         taken.len()
     }
 
-    /// A byte of a chunk's size line: digits, then anything, then the end.
+    /// A byte of a chunk's size line.
     fn take_size_byte(
         &mut self,
         byte: u8,
         value: u64,
         seen: usize,
-        digits: bool,
+        within: SizeLine,
     ) -> Result<usize, Fault> {
+        use SizeLine::{Blanks, Digits, Extension};
         let wrong = Err(Fault::NoHttp("a chunk of its body has no size"));
         if seen > MOST_LINE {
             return wrong;
@@ -160,13 +171,16 @@ impl IncomingResponse {
             (b'\n', _) if value == 0 => ResponsePart::Trailer(0),
             (b'\n', _) if value > MOST_BODY as u64 => return Err(Fault::TooLong),
             (b'\n', _) => ResponsePart::Chunk(value),
-            (_, Some(digit)) if digits => {
+            (_, Some(digit)) if within == Digits => {
                 let Some(higher) = value.checked_mul(16) else { return wrong };
-                ResponsePart::Size { value: higher + u64::from(digit), seen, digits }
+                ResponsePart::Size { value: higher + u64::from(digit), seen, within }
             }
             // The line must begin with a digit.
             _ if seen == 1 => return wrong,
-            _ => ResponsePart::Size { value, seen, digits: false },
+            _ if within == Extension => ResponsePart::Size { value, seen, within },
+            (b';', _) => ResponsePart::Size { value, seen, within: Extension },
+            (b' ' | b'\t' | b'\r', _) => ResponsePart::Size { value, seen, within: Blanks },
+            _ => return wrong,
         };
         Ok(1)
     }
@@ -174,7 +188,7 @@ impl IncomingResponse {
     fn chunk_end(&mut self, byte: u8, left: u8) -> Result<usize, Fault> {
         self.part = match (left, byte) {
             (2, b'\r') => ResponsePart::ChunkEnd(1),
-            (1, b'\n') => ResponsePart::Size { value: 0, seen: 0, digits: true },
+            (1, b'\n') => ResponsePart::Size { value: 0, seen: 0, within: SizeLine::Digits },
             _ => return Err(Fault::NoHttp("a chunk of its body is longer than its size")),
         };
         Ok(1)
@@ -218,8 +232,10 @@ impl ResponseHead {
                 list_tokens(value()).any(|token| token.eq_ignore_ascii_case(word.as_bytes()))
             };
             if header.name.eq_ignore_ascii_case("content-length") {
-                let length =
-                    std::str::from_utf8(value()).ok().and_then(|text| text.parse::<u64>().ok());
+                // Digits alone: a number of Rust may begin with a plus.
+                let digits = value().iter().all(u8::is_ascii_digit).then(value);
+                let text = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+                let length = text.and_then(|text| text.parse::<u64>().ok());
                 let length = length.ok_or(Fault::NoHttp("its Content-Length is no number"))?;
                 if bytes_left.is_some_and(|other| other != length) {
                     return Err(Fault::NoHttp("it has two lengths"));
@@ -237,7 +253,7 @@ impl ResponseHead {
         }
         let body = match (status, chunked, bytes_left) {
             (204 | 304, ..) => ResponsePart::Whole,
-            (_, true, _) => ResponsePart::Size { value: 0, seen: 0, digits: true },
+            (_, true, _) => ResponsePart::Size { value: 0, seen: 0, within: SizeLine::Digits },
             (_, false, Some(0)) => ResponsePart::Whole,
             (_, false, Some(bytes)) if bytes > MOST_BODY as u64 => return Err(Fault::TooLong),
             (_, false, Some(bytes)) => ResponsePart::Bytes(bytes),
@@ -304,7 +320,7 @@ mod tests {
     #[test]
     fn an_answer_is_read_to_its_end_in_whatever_pieces_it_comes() {
         const NEXT: &str = "HTTP/1.1 200 OK\r\n";
-        let long = "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n4;name=value\r\nWiki\r\n\
+        let long = "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n4 ;name=value\r\nWiki\r\n\
                     1A\r\n, in chunks of any length.\r\n0\r\nExpires: never\r\n\r\n";
         let body = "Content-Length: 2\r\n\r\nhi";
         for (text, status, body, closes) in [
@@ -369,12 +385,19 @@ mod tests {
             ("HTTP/1.1 200 OK\r\nX: \0\r\n\r\n".into(), "control character"),
             ("HTTP/1.1 2x0 OK\r\n\r\n".into(), "no status"),
             ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n".into(), "no number"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\nhello".into(), "no number"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 0x5\r\n\r\nhello".into(), "no number"),
+            ("HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\nhello".into(), "no number"),
             (
                 "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n".into(),
                 "two lengths",
             ),
             (chunked("\r\n"), "no size"),
             (chunked("x\r\n"), "no size"),
+            (chunked("0x5\r\nhello\r\n0\r\n\r\n"), "no size"),
+            (chunked("+5\r\nhello\r\n0\r\n\r\n"), "no size"),
+            (chunked("5 5\r\nhello\r\n0\r\n\r\n"), "no size"),
+            (chunked("5,\r\nhello\r\n0\r\n\r\n"), "no size"),
             (chunked("FFFFFFFFFFFFFFFFF\r\n"), "no size"),
             (chunked("1\r\nab\r\n"), "longer than its size"),
             (chunked("80000000\r\n"), "longer than 64 MiB"),

@@ -174,8 +174,7 @@ impl<'a, A: RequestLanes> EventDriver<'a, A> {
         }
         let mut wrong = self.asked.judge_answer(lane, status, request.length).err();
         if wrong.is_none() && surplus > 0 {
-            let fault = Fault::NoHttp("more came than its length says");
-            wrong = Some((fault, fault.to_string()));
+            wrong = Some((Fault::SURPLUS, Fault::SURPLUS.to_string()));
         }
         let error = wrong.map(|(fault, text)| {
             self.access.faults.count(fault);

@@ -37,6 +37,9 @@ const KINDS: [&str; 10] = [
 const GATEWAY: RangeInclusive<u16> = 502..=504;
 
 impl Fault {
+    /// Bytes that came with an answer, and belong to none.
+    pub const SURPLUS: Self = Self::NoHttp("more came than its length says");
+
     pub fn from_connect_error(errno: Errno) -> Self {
         match errno {
             Errno::ADDRNOTAVAIL | Errno::ADDRINUSE => Self::NoAddress,

@@ -72,7 +72,9 @@ fn exchange_messages(
         if body.len() > MOST_BODY {
             return Err(Fault::TooLong.to_string());
         }
-        if whole.is_some() {
+        if whole.is_some_and(|own| own < read) {
+            return Err(Fault::SURPLUS.to_string());
+        } else if whole.is_some() {
             break;
         }
     }
@@ -117,6 +119,13 @@ mod tests {
                 read => Ok(read),
             }
         }
+    }
+
+    #[test]
+    fn a_body_longer_than_its_length_is_told_before_the_run() {
+        let first = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi there";
+        let said = exchange_messages(Server { first, more: |_: &mut [u8]| Ok(0) }, b"GET /");
+        assert_eq!(said, Err(Fault::SURPLUS.to_string()));
     }
 
     /// Two gigabytes without a length: so much is read as a page may have, and no more.

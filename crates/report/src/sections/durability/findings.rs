@@ -76,7 +76,7 @@ fn describe_verdict(told: &PromiseCuts<'_>, first: Option<&RuleView>) -> String 
         Some(_) => told.describe_tries(),
         None => (words::count_nouns(promise.cuts as usize, "cut"), promise.broken.into()),
     };
-    let words = find_reason(told, first).map(|text| sentence_and_log(text).0);
+    let words = find_reason(told, first).map(|text| words::sentence_and_log(text).0);
     if promise.cuts == 0 {
         return format!("Not tried: {}.", words.unwrap_or("no cut"));
     }
@@ -169,17 +169,4 @@ pub fn find_reason<'a>(told: &PromiseCuts<'a>, first: Option<&'a RuleView>) -> O
         0 => told.cuts.iter().find_map(|cut| cut.failed.as_deref()),
         _ => first?.example.as_deref(),
     }
-}
-
-/// The first line without its dot, and the following lines under the words that announce them: ";
-/// the last lines of its log:".
-pub fn sentence_and_log(text: &str) -> (&str, Option<(String, String)>) {
-    let (first, lines) = text.split_once('\n').unwrap_or((text, ""));
-    let (sentence, title) = match first.trim_end().strip_suffix(':') {
-        Some(announced) => announced.rsplit_once("; ").unwrap_or((announced, "what it said")),
-        None => (first, "what else it said"),
-    };
-    let lines = lines.trim_end();
-    let log = (!lines.is_empty()).then(|| (words::capitalize(title), lines.to_owned()));
-    (sentence.trim_end_matches('.'), log)
 }

@@ -6,11 +6,11 @@ use std::time::Duration;
 use bakeoff_load::DriveOutcome;
 use bakeoff_results::measure::{self, DATABASE_GROUP, Measures, Scope};
 
-use crate::TrialError;
 use crate::machine::syncs;
 use crate::machine::usage::Usage;
 use crate::place::TargetPlace;
 use crate::targets::{ClientTally, Processes, RunningTarget};
+use crate::{MachineError, TrialError};
 
 pub struct UsageSnapshot {
     own: Usage,
@@ -44,7 +44,10 @@ impl UsageSnapshot {
                 return Err(TrialError::process_error(two));
             }
         }
-        let device = place.block_device().map_err(failed)?;
+        let device = place.block_device().map_err(|error| match &place.directory {
+            Some(folder) => MachineError::from_folder(folder, &error).into(),
+            None => failed(error),
+        })?;
         // The engine's group, if there is one: it is what syncs.
         let engine = groups.keys().find(|name| **name == DATABASE_GROUP);
         let group = engine.or(groups.keys().next()).copied().unwrap_or_default();
