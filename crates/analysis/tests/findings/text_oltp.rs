@@ -7,7 +7,7 @@ use bakeoff_results::FigureOfMerit;
 
 use crate::figures::{Times, digits, or_dash};
 use crate::kept::{self, cell, compared};
-use crate::page::{Named, check_page, table};
+use crate::page::{Named, check_file, check_page, csv, table};
 
 /// What was published: memory, test, TerarkDB's and InnoDB's rows a second; and GiB of space.
 const PUBLISHED: &str = include_str!("../../../../experiments/articles/text-oltp-2017.csv");
@@ -28,6 +28,7 @@ const NAMES: [(&str, &str); 4] =
 
 /// One of the runs that the page tells of.
 struct KeptRun {
+    name: &'static str,
     document: Document,
     /// Its levels of memory, the most first.
     memory: &'static [&'static str],
@@ -43,7 +44,7 @@ static RUNS: LazyLock<[KeptRun; 3]> = LazyLock::new(|| {
         ("second", &["33%", "8%"], &["postgres", "sqlite"]),
         ("article", &["200%", "33%", "25%", "8%"], &[MYROCKS]),
     ]
-    .map(|(name, memory, others)| KeptRun { document: read(name), memory, others })
+    .map(|(name, memory, others)| KeptRun { name, document: read(name), memory, others })
 });
 
 fn name_of(engine: &str) -> &'static str {
@@ -64,36 +65,43 @@ impl KeptRun {
         compared(&self.document, [engine, INNODB], None, &at)
     }
 
-    /// A table that has a row for each test and level of memory, with a column for each engine.
-    fn table(&self, columns: &str, row: impl Fn(&str, &str) -> Vec<String>) -> String {
-        let rows = TESTS.iter().flat_map(|test| self.memory.iter().map(move |it| (test, it)));
-        let rows =
-            rows.map(|(test, it)| format!("`{test}` | {it} | {}", row(test, it).join(" | ")));
-        table(&format!("test | memory | {columns}"), rows)
+    fn rate(&self, engine: &str, test: &str, memory: &str) -> Option<f64> {
+        let total = self.cell(engine, test, memory)?.total.as_ref()?.typical;
+        total.rate(FigureOfMerit::Rows)
     }
 
-    /// Rows a second, how many times as many as InnoDB, and the article's.
+    fn has_the_articles_memory(&self) -> bool {
+        self.memory.len() == THEIRS.len()
+    }
+
+    /// InnoDB's rows a second, how many times as many others serve, and beside the article's preset its ratio.
     fn rates(&self) -> String {
-        let rate = |engine: &str, test: &str, memory: &str| {
-            let total = self.cell(engine, test, memory)?.total.as_ref()?.typical;
-            total.rate(FigureOfMerit::Rows)
+        let row = |test: &str, memory: &str| {
+            let ratios = self.others.iter().map(|engine| self.against_innodb(engine, test, memory));
+            let ratios: Vec<_> = ratios.collect();
+            // The others may not have been there.
+            ratios.iter().any(Option::is_some).then(|| {
+                let word = |it: Option<&Comparison>| {
+                    it.map_or("–".into(), |it| Times::from_comparison(it).plain_of(3))
+                };
+                let ratios: Vec<String> = ratios.into_iter().map(word).collect();
+                let innodb = or_dash(self.rate(INNODB, test, memory));
+                format!("`{test}`, {memory} | {innodb} | {}", ratios.join(" | "))
+            })
         };
-        let ratio = |engine: &&str, test: &str, memory: &str| {
-            let found = self.against_innodb(engine, test, memory);
-            found.map_or("–".into(), |it| Times::from_comparison(it).plain_of(3))
-        };
-        let names = self.engines().map(|it| name_of(it).to_owned());
-        let over = self.others.iter().map(|it| format!("{} over InnoDB", name_of(it)));
-        let names: Vec<String> = names.chain(over).collect();
-        self.table(&format!("{} | TerarkDB, 2017", names.join(" | ")), |test, memory| {
-            let rates = self.engines().map(|engine| or_dash(rate(engine, test, memory)));
-            let ratios = self.others.iter().map(|engine| ratio(engine, test, memory));
-            rates.chain(ratios).chain([digits(published(test, memory))]).collect()
-        })
+        let places = TESTS.iter().flat_map(|test| self.memory.iter().map(move |it| (test, it)));
+        let others = self.others.iter().map(|it| format!("{} over it", name_of(it)));
+        let others = others.collect::<Vec<_>>().join(" | ");
+        let rows = places.filter_map(|(test, memory)| {
+            let theirs = self.has_the_articles_memory().then(|| digits(published(test, memory)));
+            Some([row(test, memory)?].into_iter().chain(theirs).collect::<Vec<_>>().join(" | "))
+        });
+        let theirs = if self.has_the_articles_memory() { " | TerarkDB, 2017" } else { "" };
+        table(&format!("test, memory | InnoDB | {others}{theirs}"), rows)
     }
 
-    /// What a row took where memory was scarce: where it is not, next to nothing is read.
-    fn work(&self) -> String {
+    /// What a row took in each cell.
+    fn work(&self) -> Vec<String> {
         let mut rows = Vec::new();
         for engine in self.engines() {
             for test in TESTS {
@@ -102,24 +110,24 @@ impl KeptRun {
                     if *memory == "200%" {
                         let reads = cell.work.as_ref().and_then(|work| work.device_reads);
                         assert!(reads.expect("they were counted") < 0.0005, "the page says so");
-                        continue;
                     }
+                    let rate = or_dash(self.rate(engine, test, memory));
+                    let (run, engine) = (self.name, name_of(engine));
                     let figures = figures_of_work(cell);
-                    rows.push(format!("{} | `{test}` | {memory} | {figures}", name_of(engine)));
+                    rows.push(format!("{run} | {engine} | {test} | {memory} | {rate} | {figures}"));
                 }
             }
         }
-        let figures = "cache misses | device reads | kB read | CPU, µs | write amplification";
-        table(&format!("engine | test | memory | {figures}"), rows)
+        rows
     }
 
     fn space(&self) -> String {
-        let row = |engine: &str| {
-            let cell = self.cell(engine, TESTS[0], self.memory[0]).expect("a cell");
-            let space = cell.space.expect("it was counted");
-            format!("{} | {}", name_of(engine), digits(space.amplification))
+        let amplification = |engine: &str| {
+            let cell = self.cell(engine, TESTS[0], self.memory[0])?;
+            Some(cell.space.expect("it was counted").amplification)
         };
-        table("engine | space", self.engines().map(row))
+        let all = NAMES.map(|(engine, _)| or_dash(amplification(engine)));
+        format!("{} | {}", self.name, all.join(" | "))
     }
 }
 
@@ -143,30 +151,35 @@ fn published(test: &str, memory: &str) -> f64 {
     terarkdb.parse::<f64>().expect("a number") / innodb.trim().parse::<f64>().expect("a number")
 }
 
+/// Bytes on disk for each byte of the rows.
+fn space() -> String {
+    let names = NAMES.map(|(_, name)| name).join(" | ");
+    table(&format!("run | {names}"), RUNS.iter().map(KeptRun::space))
+}
+
 fn published_space() -> String {
     let gib = |what: &str| -> f64 {
         let found = SPACE.lines().find_map(|line| line.strip_prefix(&format!("{what},")));
         found.expect("a row").parse().expect("a number")
     };
-    let row = |(name, what)| format!("{name} | {}", digits(gib(what) / gib("data and index")));
-    let rows = [("InnoDB, compressed", "InnoDB compressed"), ("TerarkDB", "TerarkDB")].map(row);
-    table("engine, 2017 | space", rows)
+    let [compressed, terarkdb] =
+        ["InnoDB compressed", "TerarkDB"].map(|it| digits(gib(it) / gib("data and index")));
+    let data = gib("data and index");
+    format!("In the article, of {data} GiB of data and index: InnoDB, compressed, {compressed}; TerarkDB {terarkdb}.")
 }
 
 #[test]
 fn the_page_is_of_the_runs() {
     let [first, second, article] = &*RUNS;
-    let blocks: [Named; 10] = [
+    let blocks: [Named; 5] = [
         ("rates-1", first.rates()),
         ("rates-2", second.rates()),
         ("rates-3", article.rates()),
-        ("work-1", first.work()),
-        ("work-2", second.work()),
-        ("work-3", article.work()),
-        ("space-1", first.space()),
-        ("space-2", second.space()),
-        ("space-3", article.space()),
+        ("space", space()),
         ("space-2017", published_space()),
     ];
     check_page("docs/findings/text-oltp.md", &blocks);
+    let figures = "rows a second | cache misses a row | device reads a row | kB read a row | CPU µs a row | write amplification";
+    let work = csv(&format!("run | engine | test | memory | {figures}"), RUNS.iter().flat_map(KeptRun::work));
+    check_file("docs/findings/text-oltp/work.csv", &work);
 }
