@@ -58,19 +58,16 @@ fn count(images: &[&Image], is: impl Fn(&Image) -> bool) -> usize {
     images.iter().filter(|image| is(image)).count()
 }
 
-/// After how many cuts the promise stood, by each rule; bold where not after all.
-fn stood(images: &[&Image]) -> [String; 4] {
-    RULES.map(|rule| {
+/// After how many cuts the promise stood, by each rule, or once where these agree; bold where not after all.
+fn stood(images: &[&Image]) -> String {
+    let each = RULES.map(|rule| {
         assert_eq!(count(images, |it| it["keep"] == rule), 50, "the page says so");
         match count(images, |it| it["keep"] == rule && it["broken"] == "false") {
             50 => "50".to_owned(),
             stood => format!("**{stood}**"),
         }
-    })
-}
-
-fn kept_or_broken(images: &[&Image]) -> &'static str {
-    if count(images, |it| it["broken"] == "true") == 0 { "kept" } else { "**broken**" }
+    });
+    if each.iter().all(|it| *it == each[0]) { each[0].clone() } else { each.join(", ") }
 }
 
 /// The numbers of a column, in their order.
@@ -80,82 +77,91 @@ fn numbers(images: &[&Image], column: &str) -> Vec<f64> {
     numbers
 }
 
-fn seconds(value: f64) -> String {
-    if value < 1.0 { format!("{:.0} ms", value * 1e3) } else { format!("{value:.2} s") }
+fn largest(images: &[&Image], column: &str) -> Option<f64> {
+    numbers(images, column).last().copied()
 }
 
-/// What one cut left.
-fn first_row(((engine, level), images): Group) -> String {
-    let images: Vec<&Image> = images.iter().collect();
+fn milliseconds(seconds: f64) -> String {
+    format!("{:.0}", seconds * 1e3)
+}
+
+/// What cuts left of each promise: one, another during the recovery, and on posix.
+fn kept() -> String {
+    let [first, second, others] =
+        ["power-cut.csv", "power-cut-recovery.csv", "power-cut-posix.csv"].map(groups);
+    let row = |(names, images): &Group| {
+        let of = |groups: &[Group]| {
+            let found = groups.iter().find(|(it, _)| it == names);
+            found.unwrap_or_else(|| panic!("{names:?}")).1.clone()
+        };
+        let (again, others) = (of(&second), of(&others));
+        let (images, again): (Vec<_>, Vec<_>) = (images.iter().collect(), again.iter().collect());
+        let in_time = count(&again, |it| !it["again"].starts_with("after it was "));
+        assert_eq!(again.len(), 200, "the page says so");
+        let posix =
+            stood(&others.iter().filter(|it| it["file_system"] == "posix").collect::<Vec<_>>());
+        let lost =
+            largest(&images, "lost").filter(|most| *most > 0.0).map_or("–".into(), |most| {
+                let oldest = largest(&images, "oldest_lost_s").expect("one was lost");
+                format!("{most}, {}", milliseconds(oldest))
+            });
+        let recovery = numbers(&images, "recovery_s");
+        let [middle, most] = [median(&recovery), recovery.last().copied()]
+            .map(|it| milliseconds(it.expect("it has images")));
+        let (engine, level) = names;
+        let (one, two) = (stood(&images), stood(&again));
+        format!(
+            "{engine} {level} | {one} | {two} ({in_time}) | {posix} | {lost} | {middle}, {most}"
+        )
+    };
+    let promises = first.iter().filter(|((_, level), _)| level != "none");
+    let columns = "engine, level | one cut | a second one (in time) | posix | most lost, oldest ms | recovery, ms";
+    table(columns, promises.map(row))
+}
+
+/// What cuts left where nothing is promised.
+fn without_promise() -> String {
+    let all = groups("power-cut.csv");
+    let all: Vec<Vec<&Image>> = all
+        .iter()
+        .filter(|((_, level), _)| level == "none")
+        .map(|(_, its)| its.iter().collect())
+        .collect();
     let is_intact = |it: &Image| it["corrupt"] == "false" && FOUND.iter().all(|at| it[*at] == "0");
-    let (promise, cells) = match &*level {
-        "none" => {
-            let intact = |rule| count(&images, |it| it["keep"] == rule && is_intact(it));
-            ("none", RULES.map(|rule| format!("({})", intact(rule))))
-        }
-        _ => (kept_or_broken(&images), stood(&images)),
-    };
-    let most = numbers(&images, "lost").last().copied().filter(|most| *most > 0.0);
-    let most = most.map_or("–".to_owned(), |most| most.to_string());
-    let oldest = numbers(&images, "oldest_lost_s").last().copied().map_or("–".into(), seconds);
-    let recovery = numbers(&images, "recovery_s");
-    let [median, longest] =
-        [median(&recovery), recovery.last().copied()].map(|it| seconds(it.expect("it has images")));
-    let recovery = format!("{median}, at most {longest}");
-    let cells = cells.join(" | ");
-    format!("{engine} | {level} | {promise} | {cells} | {most} | {oldest} | {recovery}")
-}
-
-/// What a second cut left, during the recovery.
-fn second_row(((engine, level), images): Group) -> String {
-    let images: Vec<&Image> = images.iter().collect();
-    let in_time = count(&images, |it| !it["again"].starts_with("after it was "));
-    assert_eq!(images.len(), 200, "the page says so");
-    let (promise, cells) = (kept_or_broken(&images), stood(&images).join(" | "));
-    format!("{engine} | {level} | {promise} | {cells} | {in_time}")
-}
-
-fn row_of_file_systems(((engine, level), images): Group) -> String {
-    let on = |file_system: &str| {
-        let its: Vec<&Image> =
-            images.iter().filter(|it| it["file_system"] == file_system).collect();
-        match stood(&its) {
-            [first, rest @ ..] if rest.iter().all(|it| *it == first) => first,
-            different => different.join(", "),
-        }
-    };
-    format!("{engine} | {level} | {} | {}", on("posix"), on("ext4"))
+    let intact = all
+        .iter()
+        .flat_map(|its| RULES.map(|rule| count(its, |it| it["keep"] == rule && is_intact(it))));
+    let intact: Vec<usize> = intact.collect();
+    let of_all = |column| all.iter().filter_map(|its| largest(its, column)).fold(0.0, f64::max);
+    format!(
+        "At `none`, which promises nothing, all was there after {} to {} of 50 cuts of a rule; {} transactions were lost \
+         at most, {} ms old.",
+        intact.iter().min().expect("engines"),
+        intact.iter().max().expect("engines"),
+        of_all("lost"),
+        milliseconds(of_all("oldest_lost_s"))
+    )
 }
 
 /// How many cuts that were made again each promise stood, of the run in this folder.
-fn made_again(folder: &str) -> String {
+fn made_again(folder: &str, which: &str) -> Vec<String> {
     let row = |PromiseView { engine, durability, rules, .. }: &PromiseView| {
-        let own =
-            if engine.contains("rocksdb") { " with `rocksdb_wal_recovery_mode=1`" } else { "" };
-        let stood = rules.iter().map(|it| format!("{} of {}", it.cuts - it.broken, it.cuts));
-        format!("{engine}{own} | {durability} | {}", stood.collect::<Vec<_>>().join(" | "))
+        let own = if engine.contains("rocksdb") { ", mode 1" } else { "" };
+        let stood = rules.iter().map(|it| format!("{}/{}", it.cuts - it.broken, it.cuts));
+        let stood = stood.collect::<Vec<_>>().join(" | ");
+        format!("{engine} {durability}{own}{which} | {stood}")
     };
-    table("engine | level | subset | torn", kept::read(folder).promises.iter().map(row))
+    kept::read(folder).promises.iter().map(row).collect()
 }
 
 #[test]
 fn the_page_is_of_the_images() {
-    let rows = |name, row: fn(Group) -> String| groups(name).into_iter().map(row);
-    let rules = RULES.join(" | ");
-    let first = format!("engine | level | promise | {rules} | most lost | oldest loss | recovery");
-    let second = format!("engine | level | promise | {rules} | second cut in time");
+    let again = [("again", ""), ("again-recovery", ", second cuts")];
+    let again = again.map(|(run, which)| made_again(&format!("findings/power-cut-{run}"), which));
     let blocks = [
-        ("first", table(&first, rows("power-cut.csv", first_row))),
-        ("second", table(&second, rows("power-cut-recovery.csv", second_row))),
-        (
-            "file-systems",
-            table(
-                "engine | level | on posix | on ext4",
-                rows("power-cut-posix.csv", row_of_file_systems),
-            ),
-        ),
-        ("again", made_again("findings/power-cut-again")),
-        ("again-recovery", made_again("findings/power-cut-again-recovery")),
+        ("kept", kept()),
+        ("none", without_promise()),
+        ("again", table("engine, level | subset | torn", again.concat())),
     ];
     check_page("docs/findings/power-cut.md", &blocks);
 }

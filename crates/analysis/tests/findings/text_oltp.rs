@@ -165,7 +165,9 @@ fn published_space() -> String {
     let [compressed, terarkdb] =
         ["InnoDB compressed", "TerarkDB"].map(|it| digits(gib(it) / gib("data and index")));
     let data = gib("data and index");
-    format!("In the article, of {data} GiB of data and index: InnoDB, compressed, {compressed}; TerarkDB {terarkdb}.")
+    format!(
+        "In the article, of {data} GiB of data and index: InnoDB, compressed, {compressed}; TerarkDB {terarkdb}."
+    )
 }
 
 #[test]
@@ -180,6 +182,9 @@ fn the_page_is_of_the_runs() {
     ];
     check_page("docs/findings/text-oltp.md", &blocks);
     let figures = "rows a second | cache misses a row | device reads a row | kB read a row | CPU µs a row | write amplification";
-    let work = csv(&format!("run | engine | test | memory | {figures}"), RUNS.iter().flat_map(KeptRun::work));
+    let work = csv(
+        &format!("run | engine | test | memory | {figures}"),
+        RUNS.iter().flat_map(KeptRun::work),
+    );
     check_file("docs/findings/text-oltp/work.csv", &work);
 }
