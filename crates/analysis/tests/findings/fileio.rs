@@ -1,4 +1,4 @@
-//! docs/findings/fileio.md: one volume and arrays of it, mount options, and what power cuts leave of files.
+//! docs/findings/fileio.md and mount-options.md: one volume and arrays of it, and what options of ext4 buy and leave.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use bakeoff_results::Levels;
 
 use crate::figures::{Times, digits, or_dash, span};
 use crate::kept::{Place, cell, compared, has, levels_of, operation, read};
-use crate::page::{check_page, check_warnings, fill, table};
+use crate::page::{check_file, check_page, check_warnings, csv, fill, table};
 
 /// One volume, and the arrays of it.
 const ONE: &str = "ebs-magnetic";
@@ -94,48 +94,49 @@ fn range(claim: Claim) -> String {
     let all = statements(claim);
     let ours = || all.iter().filter_map(|it| it.ours.as_ref());
     let ends = ours().flat_map(|it| [it.low, it.high]).flatten();
-    format!("{} times as many, intervals from {}", span(ours().map(|it| it.ratio)), span(ends))
+    format!("{} ({})", span(ours().map(|it| it.ratio)), span(ends))
 }
 
-/// What arrays have over one volume, at a level of memory.
-fn arrays(memory: &str) -> String {
+/// What arrays have over one volume: the clients, and the row of each pattern and level of memory.
+fn arrays() -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
-    for pattern in levels_of(&FILES, "pattern") {
-        for clients in ["1", "4", "8", "16"] {
-            let at = [("memory", memory), ("pattern", pattern.as_str()), ("clients", clients)];
-            let Some(one) = on(&FILES, ONE, &at) else { continue };
-            // A ratio is of memory where one of its two cells is.
-            let marked = |figure: String, disk: &str| {
-                let mut cells = [Some(one), on(&FILES, disk, &at)].into_iter().flatten();
-                figure + if cells.any(CellView::is_from_cache) { ", cache" } else { "" }
-            };
-            let rate = marked(or_dash(per_second(one)), ONE);
-            let array = |disk| marked(times(&FILES, [disk, ONE], &at), disk);
-            rows.push(format!(
-                "`{pattern}` | {clients} | {rate} | {} | {}",
-                array(FOUR),
-                array(EIGHT)
-            ));
-        }
-    }
-    table(&format!("pattern | clients | {COLUMNS}"), rows)
-}
-
-/// How much of what was read came from a disk; a pattern that only writes has no row.
-fn from_disk() -> String {
-    let mut rows = Vec::new();
-    for memory in levels_of(&FILES, "memory") {
+    for memory in [CACHED, UNCACHED] {
         for pattern in levels_of(&FILES, "pattern") {
-            let at = [("memory", &**memory), ("pattern", &**pattern), ("clients", "16")];
-            let parts = DISKS.map(|disk| on(&FILES, disk, &at)?.from_disk);
-            if parts.iter().any(Option::is_some) {
-                let percent =
-                    |it: Option<f64>| it.map_or("–".into(), |it| format!("{:.1} %", it * 100.0));
-                rows.push(format!("`{pattern}` | {memory} | {}", parts.map(percent).join(" | ")));
+            for clients in ["1", "4", "8", "16"] {
+                let at = [("memory", memory), ("pattern", &**pattern), ("clients", clients)];
+                let Some(one) = on(&FILES, ONE, &at) else { continue };
+                // A ratio is of memory where one of its two cells is.
+                let marked = |figure: String, disk: &str| {
+                    let mut cells = [Some(one), on(&FILES, disk, &at)].into_iter().flatten();
+                    figure + if cells.any(CellView::is_from_cache) { " cache" } else { "" }
+                };
+                let rate = marked(or_dash(per_second(one)), ONE);
+                let [four, eight] =
+                    [FOUR, EIGHT].map(|disk| marked(times(&FILES, [disk, ONE], &at), disk));
+                rows.push((clients, format!("`{pattern}` | {memory} | {rate} | {four} | {eight}")));
             }
         }
     }
-    table(&format!("pattern | memory | {COLUMNS}"), rows)
+    rows
+}
+
+/// How much of what 16 clients read came from a disk, the least and the most of all patterns that read.
+fn from_disk() -> String {
+    let [cached, uncached] = [CACHED, UNCACHED].map(|memory| {
+        let patterns = levels_of(&FILES, "pattern").iter();
+        let parts = patterns.flat_map(|pattern| {
+            let at = [("memory", memory), ("pattern", &**pattern), ("clients", "16")];
+            DISKS.map(|disk| on(&FILES, disk, &at)?.from_disk).into_iter().flatten()
+        });
+        let mut parts: Vec<f64> = parts.collect();
+        parts.sort_by(f64::total_cmp);
+        let ends = [parts.first(), parts.last()];
+        let [least, most] = ends.map(|it| format!("{:.1}", it.expect("it reads") * 100.0));
+        if least == most { format!("{least} %") } else { format!("{least} to {most} %") }
+    });
+    format!(
+        "Of what 16 clients read, {uncached} came from a disk with memory for a quarter, and {cached} with memory for all."
+    )
 }
 
 /// What the modelled disk serves of the same reads by its model alone, a second.
@@ -177,10 +178,10 @@ fn application() -> String {
             let it = compared(&APPLICATION, [disk, ONE], Some(name), &at).expect("it was compared");
             format!("{}, {}", Times::from_comparison(it).plain_of(5), it.verdict.word())
         });
-        let (engine, level) = (&levels["engine"], &levels["durability"]);
-        format!("`{engine}` | {level} | {name} | {} ms | {}", digits(mean_ms), judged.join(" | "))
+        let level = &levels["durability"];
+        format!("{name}, {level} | {} ms | {}", digits(mean_ms), judged.join(" | "))
     };
-    table(&format!("engine | level | operation | {COLUMNS}"), cases.into_iter().map(row))
+    table(&format!("operation | {COLUMNS}"), cases.into_iter().map(row))
 }
 
 /// What mount options buy.
@@ -215,31 +216,47 @@ fn row_of_cuts(promise: &PromiseView) -> String {
     let found: Vec<String> = found.into_iter().flatten().collect();
     let at_most = if found.is_empty() { "–".into() } else { found.join(", ") };
     let (disk, sync) = (&promise.engine, &promise.durability);
-    format!("`{disk}` | `{sync}` | {} | {at_most}", rules.join(" | "))
+    format!("`{disk}`, `{sync}` | {} | {at_most}", rules.join(" | "))
 }
 
+/// Disks that kept each promise share a row.
 fn cuts() -> String {
     let rules: Vec<&str> = CUTS.promises[0].rules.iter().map(|it| it.keep.as_str()).collect();
-    let columns = format!("disk | sync | {} | at most", rules.join(" | "));
-    table(&columns, CUTS.promises.iter().map(row_of_cuts))
+    let is_kept = |disk: &&String| {
+        let mut its = CUTS.promises.iter().filter(|it| it.engine == **disk);
+        its.all(|it| it.rules.iter().all(|rule| rule.broken == 0 && rule.cuts == 50))
+    };
+    let kept: Vec<&String> = levels_of(&CUTS, "disk").iter().filter(is_kept).collect();
+    let names: Vec<String> = kept.iter().map(|disk| format!("`{disk}`")).collect();
+    let all = format!("{}{} | –", names.join(", "), " | 50".repeat(rules.len()));
+    let others = CUTS.promises.iter().filter(|it| !kept.contains(&&it.engine)).map(row_of_cuts);
+    let columns = format!("disk, sync | {} | at most", rules.join(" | "));
+    table(&columns, std::iter::once(all).chain(others))
 }
 
 #[test]
-fn the_page_is_of_the_runs() {
+fn the_pages_are_of_the_runs() {
     let claims =
         CLAIMS.map(|(claim, name, ours)| [(name, verdict(claim)), (ours, range(claim))]).concat();
+    let columns = format!("pattern | memory | {COLUMNS}");
+    let of_16 = arrays().into_iter().filter(|(clients, _)| *clients == "16").map(|(_, row)| row);
     let blocks = [
         fill("fileio: claims", &claims),
-        ("arrays-cached", arrays(CACHED)),
-        ("arrays", arrays(UNCACHED)),
+        ("arrays", table(&columns, of_16)),
         ("from-disk", from_disk()),
         ("threads", threads()),
         ("application", application()),
-        ("options", options()),
-        ("cuts", cuts()),
     ];
     check_page("docs/findings/fileio.md", &blocks);
-    for document in [&FILES, &APPLICATION, &CUTS] {
+    let all = csv(
+        &format!("clients | {columns}"),
+        arrays().into_iter().map(|(clients, row)| format!("{clients} | {row}")),
+    );
+    check_file("docs/findings/fileio/arrays.csv", &all);
+    for document in [&FILES, &APPLICATION] {
         check_warnings("docs/findings/fileio.md", document);
     }
+    let options = [("options", options()), ("cuts", cuts())];
+    check_page("docs/findings/mount-options.md", &options);
+    check_warnings("docs/findings/mount-options.md", &CUTS);
 }
