@@ -9,7 +9,7 @@ use bakeoff_results::{Scope, TrialSummary};
 
 use crate::figures::{Times, digits, or_dash};
 use crate::kept::{self, has, operation};
-use crate::page::{Named, check_page, check_warnings, fill, table};
+use crate::page::{Named, check_file, check_page, check_warnings, csv, fill, table};
 
 /// What was published: page, log, connections, requests a second.
 const PUBLISHED: &str = include_str!("../../../../experiments/articles/vote-2017.csv");
@@ -18,8 +18,8 @@ const LOGGED: &str = "tarantool:memtx/wal_mode=write";
 const UNLOGGED: &str = "tarantool:memtx";
 /// The databases: the level, and the name on the page.
 const DATABASES: [(&str, &str); 6] = [
-    (LOGGED, "Tarantool, with its log"),
-    (UNLOGGED, "Tarantool, without"),
+    (LOGGED, "Tarantool with its log"),
+    (UNLOGGED, "Tarantool without"),
     ("mariadb:innodb", "InnoDB"),
     ("mariadb:rocksdb", "MyRocks"),
     ("postgres", "PostgreSQL"),
@@ -118,9 +118,8 @@ fn rows(row: impl Fn(&str) -> String) -> impl Iterator<Item = String> {
 }
 
 /// A row for each database and step.
-fn rows_of_steps(row: impl Fn(At<'_>) -> String + Copy) -> impl Iterator<Item = String> {
-    let row =
-        move |(engine, name), step| format!("{name} | `{step}` | {}", row((engine, step, "150")));
+fn rows_of_steps(row: impl Fn((&str, &str)) -> String + Copy) -> impl Iterator<Item = String> {
+    let row = move |(engine, name), step| format!("{name} | `{step}` | {}", row((engine, step)));
     DATABASES.into_iter().flat_map(move |it| STEPS.map(move |step| row(it, step)))
 }
 
@@ -138,19 +137,24 @@ fn knee(engine: &str, step: &str) -> String {
     }
 }
 
-fn steps(clients: &str) -> String {
-    let row = |engine: &str| {
-        let over = |step| step_over(step, WHOLE, engine, clients).plain_of(BLOCKS);
-        let over = ["read", "connect", "stub"].map(over).join(" | ");
-        format!("{} | {over}", rate((engine, WHOLE, clients)))
-    };
-    table("database | `read+write` | `read` | `connect` | `stub`", rows(row))
+const STEP_COLUMNS: &str = "`read+write` | `read` | `connect` | `stub`";
+
+fn row_of_steps(engine: &str, clients: &str) -> String {
+    let over = |step| step_over(step, WHOLE, engine, clients).plain_of(BLOCKS);
+    let over = ["read", "connect", "stub"].map(over).join(" | ");
+    format!("{} | {over}", rate((engine, WHOLE, clients)))
 }
 
-fn row_of_connecting(engine: &str) -> String {
+const CONNECTING: [&str; 3] = [
+    "longer by ms with 1 connection",
+    "processor time with 50 connections",
+    "processor time with 150 connections",
+];
+
+fn row_of_connecting(engine: &str) -> [String; 3] {
     let [more, least, most] = longer_ms(engine).map(digits);
     let [few, many] = ["50", "150"].map(|clients| connecting(engine, clients).plain_of(BLOCKS));
-    format!("{more} ({least} to {most}) | {few} | {many}")
+    [format!("{more} ({least} to {most})"), few, many]
 }
 
 /// Milliseconds of processor time of a request of the whole page.
@@ -160,8 +164,11 @@ fn row_of_processor(at: At<'_>) -> String {
         let found = processes.iter().find(|it| it.name == whose);
         or_dash(found.map(|it| it.cpu_per_operation_s * 1e3))
     };
-    ["web", "php", "database", "clients"].map(milliseconds).join(" | ")
+    ["web", "php", "database"].map(milliseconds).join(" | ")
 }
+
+const LOG_COLUMNS: &str =
+    "with the log | without | requests without over with | processor time without over with";
 
 fn row_of_log(clients: &str) -> String {
     let [logged, unlogged] = [LOGGED, UNLOGGED].map(|engine| (engine, WHOLE, clients));
@@ -174,22 +181,19 @@ fn row_of_log(clients: &str) -> String {
     format!("{clients} | {} | {} | {over} | {time}", rate(logged), rate(unlogged))
 }
 
-fn databases(clients: &str) -> String {
-    let milliseconds = |seconds: Option<f64>| {
-        seconds.map_or("–".into(), |it| format!("{} ms", digits(it * 1e3)))
+const DATABASE_COLUMNS: &str =
+    "requests/s | mean ms of a page | p99 ms | over Tarantool with its log";
+
+fn row_of_database(engine: &str, clients: &str) -> String {
+    let milliseconds = |seconds: Option<f64>| or_dash(seconds.map(|it| it * 1e3));
+    let at = (engine, WHOLE, clients);
+    let page = operation(&cell(at).operations, "page");
+    let over = match engine {
+        LOGGED => "–".into(),
+        _ => over_the_log(engine, clients).plain_of(BLOCKS),
     };
-    let row = |engine: &str| {
-        let at = (engine, WHOLE, clients);
-        let page = operation(&cell(at).operations, "page");
-        let over = match engine {
-            LOGGED => "–".into(),
-            _ => over_the_log(engine, clients).plain_of(BLOCKS),
-        };
-        let [mean, p99] = [page.mean_s, page.p99_s].map(milliseconds);
-        format!("{} | {mean} | {p99} | {over}", rate(at))
-    };
-    let columns = "database | requests/s | mean of a page | p99 | over Tarantool with its log";
-    table(columns, rows(row))
+    let [mean, p99] = [page.mean_s, page.p99_s].map(milliseconds);
+    format!("{} | {mean} | {p99} | {over}", rate(at))
 }
 
 /// What the page's claims say, by the names of places.
@@ -209,21 +213,21 @@ fn figures() -> Vec<Named> {
     let over = |engine| over_the_log(engine, "150").plain();
     vec![
         ("vote: few", digits(few)),
-        ("vote: first", first.pairs()),
+        ("vote: first", first.plain()),
         ("vote: first word", first.beside(few)),
         ("vote: first, votes", with_votes(few, fewer)),
         ("vote: many", digits(many)),
-        ("vote: second", second.pairs()),
+        ("vote: second", second.plain()),
         ("vote: second word", second.beside(many)),
         ("vote: second, votes", with_votes(many, more)),
         ("vote: rise there", digits(many / few)),
-        ("vote: rise", rises.pairs()),
+        ("vote: rise", rises.plain()),
         ("vote: rise word", rises.beside(many / few)),
         ("vote: off", digits(off)),
-        ("vote: log", log.pairs()),
+        ("vote: log", log.plain()),
         ("vote: log word", log.beside(off)),
         ("vote: points", digits(20.0 / 28.0)),
-        ("vote: connecting", connecting(LOGGED, "50").pairs()),
+        ("vote: connecting", connecting(LOGGED, "50").plain()),
         ("vote: sqlite", over("sqlite")),
         ("vote: innodb", over("mariadb:innodb")),
         ("vote: myrocks", over("mariadb:rocksdb")),
@@ -231,46 +235,58 @@ fn figures() -> Vec<Named> {
     ]
 }
 
+/// What the page has no room for: rates and knees of each step, and its tables at both numbers of connections.
+fn check_files() {
+    let rates = rows_of_steps(|(engine, step)| {
+        let rates = CONNECTIONS.map(|clients| rate((engine, step, clients))).join(" | ");
+        format!("{rates} | {}", knee(engine, step))
+    });
+    let both = |row: fn(&str, &str) -> String| {
+        let at = |clients| rows(move |engine| format!("{clients} | {}", row(engine, clients)));
+        at("50").chain(at("150")).collect::<Vec<_>>()
+    };
+    for (name, columns, rows) in [
+        ("rates", "database | step | 1 | 10 | 50 | 150 | 500 | N*", rates.collect()),
+        ("steps", &format!("database | connections | {STEP_COLUMNS}"), both(row_of_steps)),
+        (
+            "databases",
+            &format!("database | connections | {DATABASE_COLUMNS}"),
+            both(row_of_database),
+        ),
+        (
+            "connecting",
+            &format!("database | {}", CONNECTING.join(" | ")),
+            rows(|engine| row_of_connecting(engine).join(" | ")).collect(),
+        ),
+        ("log", &format!("connections | {LOG_COLUMNS}"), CONNECTIONS.map(row_of_log).into()),
+    ] {
+        check_file(&format!("docs/findings/vote/{name}.csv"), &csv(columns, rows));
+    }
+}
+
 #[test]
 fn the_page_is_of_the_run() {
     check_warnings("docs/findings/vote.md", &DOCUMENT);
-    let rates = |(engine, step, _): At<'_>| {
-        CONNECTIONS.map(|clients| rate((engine, step, clients))).join(" | ")
-    };
-    let knees = rows(|engine| STEPS.map(|step| knee(engine, step)).join(" | "));
-    let connecting = rows(row_of_connecting);
-    let log = CONNECTIONS.map(row_of_log);
+    check_files();
+    let knees = DATABASES.map(|(engine, name)| format!("{name} {}", knee(engine, WHOLE)));
+    let connecting = rows(|engine| row_of_connecting(engine)[..2].join(" | "));
+    let processor = rows(|engine| row_of_processor((engine, WHOLE, "150")));
+    let at_150 = |row: fn(&str, &str) -> String| rows(move |engine| row(engine, "150"));
     check_page(
         "docs/findings/vote.md",
         &[
             fill("vote: claims", &figures()),
-            ("rates", table("database | step | 1 | 10 | 50 | 150 | 500", rows_of_steps(rates))),
-            ("knees", table("database | `stub` | `connect` | `read` | `read+write`", knees)),
-            ("steps-50", steps("50")),
-            ("steps-150", steps("150")),
+            ("knees", format!("{}.", knees.join("; "))),
+            ("steps", table(&format!("database | {STEP_COLUMNS}"), at_150(row_of_steps))),
             (
                 "connecting",
-                table(
-                    "database | longer by ms, 1 connection | processor time, 50 connections | 150 connections",
-                    connecting,
-                ),
+                table(&format!("database | {}", CONNECTING[..2].join(" | ")), connecting),
             ),
+            ("processor", table("database | web | php | the database", processor)),
             (
-                "processor",
-                table(
-                    "database | web | php | the database | clients",
-                    rows(|engine| row_of_processor((engine, WHOLE, "150"))),
-                ),
+                "databases",
+                table(&format!("database | {DATABASE_COLUMNS}"), at_150(row_of_database)),
             ),
-            (
-                "log",
-                table(
-                    "connections | with the log | without | requests, without over with | processor time, without over with",
-                    log,
-                ),
-            ),
-            ("databases-50", databases("50")),
-            ("databases-150", databases("150")),
         ],
     );
 }
