@@ -164,7 +164,7 @@ measures! {
     MEAN_LATENCY = "mean-latency", Seconds, [Neighbours], "mean latency of a neighbour's request";
     DRIVERS = "drivers", Count, [Clients], "threads that the clients ran on";
     CPU = "cpu", Seconds, [Clients, Database, DiskDaemon, Neighbours],
-        "processor seconds while the clients ran; neighbours on a virtual disk are the daemon's";
+        "processor seconds; neighbours on a virtual disk are the daemon's";
     DRAIN_CPU = "drain-cpu", Seconds, [Database], "processor seconds in the drain";
     DRAIN = "drain", Seconds, [Trial],
         "seconds that the engine took, after the clients had stopped, to write back what it had put off; not \
@@ -172,16 +172,16 @@ measures! {
     DRAIN_CUT_OFF = "drain-cut-off", Count, [Trial],
         "1 where the drain was cut off, so that `drain` is a lower bound";
     WRITTEN_BACK = "written-back", Count, [Trial],
-        "deferred work that the engine did while the clients ran, in pages, bytes or tables of its own counters";
+        "deferred work that the engine did, in pages, bytes or tables of its own counters";
     CACHE_MISSES = "cache-misses", Count, [Trial],
-        "what the engine did not find in its own cache while the clients ran, in pages or blocks of its own \
+        "what the engine did not find in its own cache, in pages or blocks of its own \
          counters";
     WARM_UP = "warm-up", Seconds, [Trial],
         "seconds at the start that are unlike the rest by MSER-5, where it can tell";
     RUN_DELAY = "run-delay", Seconds, [Clients, Database, DiskDaemon],
         "seconds that threads were ready to run and had no processor, or none of their quota, all together";
     FOREIGN_CPU = "foreign-cpu", Seconds, [Machine],
-        "processor seconds that processes other than bakeoff's used while the clients ran";
+        "processor seconds that processes other than bakeoff's used";
     STEAL = "steal", Seconds, [Machine],
         "processor seconds that other virtual machines had instead of this one";
     MACHINE_WATCHED = "machine-watched", Seconds, [Machine],
@@ -192,11 +192,11 @@ measures! {
         "the part of the time that something waited for storage";
     PRESSURE_MEMORY = "pressure-memory", Share, [Machine],
         "the part of the time that something waited for memory";
-    READ_CALLS = "read-calls", Bytes, [Database], "bytes asked for in read calls while the clients ran";
-    WRITE_CALLS = "write-calls", Bytes, [Database], "bytes given in write calls while the clients ran";
-    READ = "read", Bytes, [Database, Disk, Device], "bytes read from storage while the clients ran";
+    READ_CALLS = "read-calls", Bytes, [Database], "bytes asked for in read calls";
+    WRITE_CALLS = "write-calls", Bytes, [Database], "bytes given in write calls";
+    READ = "read", Bytes, [Database, Disk, Device], "bytes read from storage";
     WRITTEN = "written", Bytes, [Database, Disk, Device],
-        "bytes sent to storage while the clients ran; of processes, bytes that the kernel sent or \
+        "bytes sent to storage; of processes, bytes that the kernel sent or \
          will send for them";
     DRAIN_WRITTEN = "drain-written", Bytes, [Database, Disk, Device], "bytes sent to storage in the drain, as `written`";
     WORK_WRITTEN = "work-written", Bytes, [Trial],
@@ -230,7 +230,7 @@ measures! {
     CPU_LIMIT = "cpu-limit", Count, [Database],
         "the processors that a group may use; of a built-in engine the clients' time is in it";
     CPU_PERIODS = "cpu-periods", Count, [Database],
-        "periods of 100 ms in which it had something to do while the clients ran";
+        "periods of 100 ms in which it had something to do";
     CPU_THROTTLED = "cpu-throttled", Count, [Database],
         "those of them in which it had used its quota up";
     CPU_WAITED = "cpu-waited", Seconds, [Database],
