@@ -1,5 +1,5 @@
-//! The models beside published figures, most of which did not go into them: the table of
-//! docs/disks.md.
+//! The models beside published figures, most of which did not go into them:
+//! docs/disks/published.csv.
 
 use bakeoff_devices::device::{DeviceRequest, RequestKind};
 use bakeoff_devices::ext4::{Ext4, Ext4MountOptions, Mode, SyncScope};
@@ -10,7 +10,7 @@ use super::flush::{FLUSH, request, rounds_a_second};
 /// How an application makes 4 KiB durable.
 #[derive(Clone, Copy, Debug)]
 enum Durably {
-    /// Overwrites with `fdatasync`, and so many writers.
+    /// Overwrites with fdatasync, and so many writers.
     Fdatasync(u64),
     /// Overwrites with `fsync`, which commits the file's times.
     Fsync,
@@ -21,10 +21,10 @@ enum Durably {
 impl Durably {
     fn describe(self) -> String {
         match self {
-            Self::Fdatasync(1) => "overwrite, `fdatasync`".into(),
-            Self::Fdatasync(writers) => format!("overwrite, `fdatasync`, {writers} writers"),
-            Self::Fsync => "overwrite, `fsync`".into(),
-            Self::Dsync => "overwrite, `O_DSYNC`".into(),
+            Self::Fdatasync(1) => "overwrite, fdatasync".into(),
+            Self::Fdatasync(writers) => format!("overwrite, fdatasync, {writers} writers"),
+            Self::Fsync => "overwrite, fsync".into(),
+            Self::Dsync => "overwrite, O_DSYNC".into(),
         }
     }
 
@@ -100,18 +100,17 @@ const PUBLISHED: &[(&str, &str, Durably, f64)] = {
 };
 
 #[test]
-fn the_page_has_each_published_figure_beside_what_the_model_says() {
+fn the_file_has_each_published_figure_beside_what_the_model_says() {
     let row = |&(drive, spec, durably, published): &(&str, &str, Durably, f64)| {
         let predicted = durably.predict_us(spec);
         let factor = predicted.max(published) / predicted.min(published);
         let off = if predicted < published { "less" } else { "more" };
         let off = if factor < 1.005 { "the same".into() } else { format!("{factor:.2} × {off}") };
-        format!(
-            "| {drive} | `{spec}` | {} | {published:.0} | {predicted:.0} | {off} |",
-            durably.describe()
-        )
+        let operation = durably.describe();
+        format!("\"{drive}\",{spec},\"{operation}\",{published:.0},{predicted:.0},{off}\n")
     };
-    let rows: Vec<String> = PUBLISHED.iter().map(row).collect();
-    let page = include_str!("../../../../docs/disks.md");
-    assert!(page.contains(&rows.join("\n")), "docs/disks.md should have\n{}", rows.join("\n"));
+    let columns = "drive,model,operation,published us,predicted us,off by\n";
+    let rows: String = PUBLISHED.iter().map(row).collect();
+    let file = include_str!("../../../../docs/disks/published.csv");
+    assert_eq!(file, format!("{columns}{rows}"), "docs/disks/published.csv");
 }
