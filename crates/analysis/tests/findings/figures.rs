@@ -56,10 +56,6 @@ impl Times {
         format!("{} ({}–{})", digits(self.ratio), digits(self.low), digits(self.high))
     }
 
-    pub fn pairs(self) -> String {
-        format!("{}, {} pairs", self.plain(), self.pairs)
-    }
-
     /// The same, and the blocks where there are not as many as the page says of all.
     pub fn plain_of(self, blocks: u32) -> String {
         match self.pairs {
