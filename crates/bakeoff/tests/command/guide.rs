@@ -16,11 +16,16 @@ fn the_tables_of_the_guide_are_the_programs_own() {
     let (mut promises, mut engines) = (String::new(), String::new());
     for engine in bakeoff_engines::ENGINES {
         let about = engine.about();
-        for promise in about.promises {
+        for alike in about
+            .promises
+            .chunk_by(|one, next| (one.settings, one.source) == (next.settings, next.source))
+        {
+            let levels: Vec<String> =
+                alike.iter().map(|it| format!("`{}`", it.durability.name())).collect();
             let settings =
-                promise.settings.map_or("can't be had".into(), |text| format!("`{text}`"));
-            let (level, source) = (promise.durability.name(), promise.source);
-            promises += &format!("| {} | `{level}` | {settings} | {source} |\n", about.name);
+                alike[0].settings.map_or("can't be had".into(), |text| format!("`{text}`"));
+            let (levels, source) = (levels.join(", "), alike[0].source);
+            promises += &format!("- {} {levels}: {settings}; {source}\n", about.name);
         }
         // What every server has, the page tells once.
         let declared = engine.options().into_iter().map(|option| option.factor);
