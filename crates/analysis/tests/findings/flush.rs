@@ -124,14 +124,13 @@ const PAIRS: [(&LazyLock<Document>, [&str; 2], &str); 5] = [
 
 #[test]
 fn the_page_is_of_the_runs() {
-    let [strict, relaxed, _, servers, _] =
+    let [strict, _, _, servers, _] =
         PAIRS.map(|(document, levels, durability)| pair(document, levels, durability));
     check_page(
         "docs/findings/flush.md",
         &[
             ("crossings", crossings(&EMBEDDED, PAIRS[0].1)),
             ("fjall strict", strict),
-            ("fjall relaxed", relaxed),
             ("servers", servers),
             ("gains", gains(&SERVERS)),
         ],

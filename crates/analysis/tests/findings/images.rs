@@ -12,6 +12,9 @@ use crate::page::{check_page, table};
 const RUNS: [(&str, &str, Option<&str>); 2] =
     [("images-redmine", "`redmine`", None), ("images-text", "`text-oltp`", Some("test"))];
 
+const ENGINES: [&str; 6] =
+    ["sqlite", "lmdb", "fjall", "mariadb:innodb", "mariadb:rocksdb", "postgres"];
+
 /// The logarithm of an operation's mean time in each trial, with the trial's image.
 fn logs(trials: &[&TrialSummary], operation: &str) -> Vec<(u32, f64)> {
     let log = |trial: &&TrialSummary| {
@@ -26,38 +29,46 @@ fn percent(log: f64) -> String {
     format!("{:.1}", log.exp_m1() * 100.0)
 }
 
-fn row(workload: &str, engine: &str, test: &str, trials: &[&TrialSummary]) -> String {
+/// Between images, and between trials; bold where images differ.
+fn spread(trials: &[&TrialSummary]) -> String {
     let operations = trials.first().map_or(&[][..], |trial| &trial.operations[..]);
     let variance = |name: &str| ImageVariance::from_logs(&logs(trials, name));
     let all: Vec<ImageVariance> =
         operations.iter().filter_map(|operation| variance(&operation.name)).collect();
     let spread = estimate_image_spread(&all).expect("several images");
-    let alike = if are_images_alike(&all) { "no" } else { "yes" };
     let [between, within] = [spread.between, spread.within].map(percent);
     assert_eq!(trials.len(), 16, "the page says so");
-    let subject = format!("{workload} {test}");
-    let subject = subject.trim();
-    format!("{subject} | `{engine}` | {between} | {within} | {alike}")
+    if are_images_alike(&all) {
+        format!("{between}, {within}")
+    } else {
+        format!("**{between}**, {within}")
+    }
 }
 
+/// A row for each test, with a cell for each engine.
 fn rows((folder, workload, factor): (&str, &str, Option<&str>)) -> Vec<String> {
     let document: Document = kept::read(&format!("findings/{folder}"));
     let counted = select_counted(&document.trials);
     let tests = factor.map_or_else(|| vec![String::new()], |it| levels_of(&document, it).to_vec());
     let engines = levels_of(&document, "engine");
-    let of = |test: &str, engine: &str| {
+    assert_eq!(engines, ENGINES, "the columns");
+    let of = |test: &str, engine: &String| {
         let is_own = |trial: &&&TrialSummary| {
             let level = |factor: &str| trial.levels.get(factor).map(String::as_str);
             level("engine") == Some(engine) && factor.is_none_or(|it| level(it) == Some(test))
         };
-        let own: Vec<&TrialSummary> = counted.iter().filter(is_own).copied().collect();
-        row(workload, engine, &test.replace('_', " "), &own)
+        spread(&counted.iter().filter(is_own).copied().collect::<Vec<_>>())
     };
-    tests.iter().flat_map(|test| engines.iter().map(|engine| of(test, engine))).collect()
+    let row = |test: &String| {
+        let cells: Vec<String> = engines.iter().map(|engine| of(test, engine)).collect();
+        let subject = if test.is_empty() { workload.to_owned() } else { format!("`{test}`") };
+        format!("{subject} | {}", cells.join(" | "))
+    };
+    tests.iter().map(row).collect()
 }
 
 #[test]
 fn the_page_has_the_spread_of_images() {
-    let columns = "workload | engine | between images, % | between trials, % | do images differ?";
-    check_page("docs/findings/images.md", &[("spread", table(columns, RUNS.map(rows).concat()))]);
+    let columns = format!("% | {}", ENGINES.map(|it| format!("`{it}`")).join(" | "));
+    check_page("docs/findings/images.md", &[("spread", table(&columns, RUNS.map(rows).concat()))]);
 }
