@@ -37,7 +37,7 @@ fn the_tables_of_the_guide_are_the_programs_own() {
         let options: Vec<String> = declared.chain(settings).collect();
         let options = if options.is_empty() { "none".into() } else { options.join("; ") };
         let (name, summary) = (about.name, about.summary);
-        engines += &format!("| [`{name}`]({}) | {summary} | {options} |\n", page_of(name));
+        engines += &format!("- [`{name}`]({}): {summary}. Options: {options}\n", page_of(name));
     }
     let row = |name: &str, summary: &str| format!("| `{name}` | {summary} |\n");
     let arrivals = bakeoff_load::ARRIVALS.iter().map(|it| row(it.name, it.summary)).collect();
@@ -52,7 +52,7 @@ fn the_tables_of_the_guide_are_the_programs_own() {
         assert!(text.contains(&rows), "docs/{page}.md should hold these rows:\n{rows}");
     }
     for disk in Models::standard().list_models().into_iter().map(|it| it.name) {
-        assert!(DISKS.contains(&format!("\n| `{disk}` |")), "docs/disks.md has no row of {disk}");
+        assert!(DISKS.contains(&format!("\n- `{disk}`: ")), "docs/disks.md has no line of {disk}");
     }
     let options = bakeoff_lab::Registry::standard().vocabulary().option_factors(None);
     let names: Vec<&str> = options.into_iter().map(Factor::name).collect();

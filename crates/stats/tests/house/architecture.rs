@@ -27,15 +27,17 @@ fn dependencies() -> Graph {
     crates.map(|it| (own(&it["name"]), built_on(it))).collect()
 }
 
-/// The rows of the table below a heading of the page.
+/// The rows of the table below a heading of the page, or the lines of its list.
 fn rows(heading: &str) -> Vec<Vec<String>> {
     let page = read("docs/architecture.md");
     let below =
         page.split(heading).nth(1).expect("the table").split("\n#").next().expect("its end");
-    let rows = below.lines().filter(|line| line.starts_with("| ")).skip(1);
     let cells =
         |row: &str| row.trim_matches('|').split(" | ").map(|cell| cell.trim().into()).collect();
-    rows.map(cells).collect()
+    let table = below.lines().filter(|line| line.starts_with("| ")).skip(1).map(cells);
+    let list = below.split("\n- ").skip(1).filter_map(|item| item.split("\n\n").next());
+    let list = list.map(|line| line.split(": ").map(|cell| cell.trim().into()).collect());
+    table.chain(list).collect()
 }
 
 /// What is in backquotes.
