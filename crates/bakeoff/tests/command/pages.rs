@@ -162,6 +162,20 @@ fn every_page_is_named_once_in_the_list_and_nothing_else_is() {
     assert_eq!(once.len(), listed.len(), "a page is listed twice");
 }
 
+/// Words as `wc -w` counts them.
+#[test]
+fn the_guide_and_each_finding_are_short() {
+    let words = |path: &String| read(path).text.split_whitespace().count();
+    let guide = of_the_guide();
+    let long = |path: &&String| path.starts_with(FINDINGS) && words(path) > 1_200;
+    assert_eq!(guide.iter().filter(long).collect::<Vec<_>>(), Vec::<&String>::new());
+    let all: usize = guide.iter().map(words).sum();
+    assert!(
+        all <= 50_000,
+        "{all} words: say a fact once, and leave tables of figures to files beside the page"
+    );
+}
+
 /// A command of bakeoff's on a page.
 struct Shown {
     /// Its words, without the program's name.
