@@ -5,11 +5,11 @@ mod against_first;
 mod confidence;
 mod dependence;
 mod more_trials;
-mod next_action;
 mod no_comparison;
 mod no_winner;
 mod promise_finding;
 mod stretches;
+mod user_action;
 mod view;
 
 use bakeoff_results::OwnFactor;
@@ -18,11 +18,11 @@ pub use self::against_first::{CaseContrast, FactorSplit, LevelAgainstFirst};
 pub use self::confidence::{AnswerConfidence, ConfidenceGrade, ConfidenceReason};
 pub use self::dependence::{LevelWinner, PlaceOfLevels};
 pub use self::more_trials::{MoreTrials, OpenReasons, TrialAdvice};
-pub use self::next_action::NextAction;
 pub use self::no_comparison::NoComparison;
 pub use self::no_winner::{NoWinner, OpenCause};
 pub use self::promise_finding::{PartlyFastest, SlowerThanTied, TiedLevels};
 pub use self::stretches::{LevelStretch, find_stretches};
+pub use self::user_action::UserAction;
 pub use self::view::{CaseView, FindingView, FindingWord, WinnerView};
 use crate::layout::{self, DocumentLayout};
 use crate::operation_case::{OperationCase, find_cases};
@@ -32,7 +32,7 @@ pub struct Answer<'a> {
     /// Of all promises.
     pub cases: Vec<OperationCase<'a>>,
     /// Empty for a run of power cuts alone, and for a search.
-    pub findings: Vec<Finding<'a>>,
+    pub findings: Vec<AnswerFinding<'a>>,
     /// `None` where nothing is compared.
     pub confidence: Option<AnswerConfidence<'a>>,
     /// In a run of power cuts alone, no time is no finding; rates that a search tried are not
@@ -41,7 +41,7 @@ pub struct Answer<'a> {
 }
 
 /// What is found for one promise of durability, or for the run.
-pub struct Finding<'a> {
+pub struct AnswerFinding<'a> {
     /// The level of durability; `None` where the run has none, or compares it.
     pub promise: Option<&'a str>,
     /// A level was measured in these cases and broke its promise: it is left out.
@@ -93,20 +93,28 @@ impl<'a> Answer<'a> {
 }
 
 /// The strongest promise first.
-fn list_findings<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Vec<Finding<'a>> {
+fn list_findings<'a>(
+    layout: &DocumentLayout<'a>,
+    cases: &[OperationCase<'a>],
+) -> Vec<AnswerFinding<'a>> {
     let broken = promise_finding::find_broken(layout, cases);
     if cases.is_empty() && broken.is_empty() {
         let kind = FindingKind::NotCompared(NoComparison::from_layout(layout));
-        return vec![Finding { promise: None, has_broken_promise: false, cases: Vec::new(), kind }];
+        return vec![AnswerFinding {
+            promise: None,
+            has_broken_promise: false,
+            cases: Vec::new(),
+            kind,
+        }];
     }
     let groups = group_cases(layout, cases).into_iter();
-    let mut all: Vec<Finding> =
-        groups.map(|group| Finding::from_group(layout, group)).chain(broken).collect();
+    let mut all: Vec<AnswerFinding> =
+        groups.map(|group| AnswerFinding::from_group(layout, group)).chain(broken).collect();
     all.sort_by_key(|finding| finding.promise.map(rank_durability));
     all
 }
 
-impl<'a> Finding<'a> {
+impl<'a> AnswerFinding<'a> {
     fn from_group(layout: &DocumentLayout<'a>, group: PromiseCases<'a>) -> Self {
         let kind = promise_finding::find_of_one_condition(layout, &group)
             .unwrap_or_else(|| find_over_cases(layout, &group.cases));

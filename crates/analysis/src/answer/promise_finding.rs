@@ -2,7 +2,7 @@
 
 use bakeoff_results::OwnFactor;
 
-use super::{Finding, FindingKind};
+use super::{AnswerFinding, FindingKind};
 use crate::comparison::{Contrast, RatioBound, Verdict};
 use crate::layout::DocumentLayout;
 use crate::leader::LeaderOutcome;
@@ -49,8 +49,8 @@ pub fn find_of_one_condition<'a>(
 pub fn find_broken<'a>(
     layout: &DocumentLayout<'a>,
     cases: &[OperationCase<'a>],
-) -> Vec<Finding<'a>> {
-    let mut found: Vec<Finding> = Vec::new();
+) -> Vec<AnswerFinding<'a>> {
+    let mut found: Vec<AnswerFinding> = Vec::new();
     for condition in &layout.conditions {
         let measured =
             layout.contenders().into_iter().filter(|it| layout.cell(condition, it).is_some());
@@ -63,7 +63,7 @@ pub fn find_broken<'a>(
             continue;
         }
         let kind = FindingKind::PromiseBroken(broken);
-        found.push(Finding { promise, has_broken_promise: false, cases: Vec::new(), kind });
+        found.push(AnswerFinding { promise, has_broken_promise: false, cases: Vec::new(), kind });
     }
     found
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Finding, FindingKind, NoWinner, PlaceOfLevels};
+use super::{AnswerFinding, FindingKind, NoWinner, PlaceOfLevels};
 use crate::layout::DocumentLayout;
 use crate::leader::LeaderOutcome;
 use crate::operation_case::OperationCase;
@@ -63,7 +63,7 @@ pub struct CaseView<'a> {
 }
 
 impl<'a> FindingView<'a> {
-    pub fn from_finding(layout: &DocumentLayout<'a>, finding: &Finding<'a>) -> Self {
+    pub fn from_finding(layout: &DocumentLayout<'a>, finding: &AnswerFinding<'a>) -> Self {
         let cases = finding.cases.iter().map(|case| CaseView::from_case(layout, case)).collect();
         let mut view = Self {
             promise: finding.promise,
@@ -102,7 +102,7 @@ impl<'a> FindingView<'a> {
 }
 
 impl FindingWord {
-    fn from_finding(finding: &Finding<'_>) -> Self {
+    fn from_finding(finding: &AnswerFinding<'_>) -> Self {
         match &finding.kind {
             FindingKind::NotCompared(_) => Self::NotCompared,
             FindingKind::PromiseBroken(_) => Self::PromiseBroken,

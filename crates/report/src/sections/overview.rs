@@ -11,7 +11,7 @@ mod terms;
 
 use std::collections::BTreeMap;
 
-use bakeoff_analysis::answer::{Answer, MoreTrials, NextAction};
+use bakeoff_analysis::answer::{Answer, MoreTrials, UserAction};
 use bakeoff_analysis::layout::{self, CLOSED, DocumentLayout};
 use bakeoff_analysis::{Document, OperationCase, WarningKind};
 use bakeoff_results::{Cut, CutPlan, Machine, OwnFactor, PlanShard, Status};
@@ -30,7 +30,7 @@ pub fn build_blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
     let document = layout.document;
     let answer = Answer::from_layout(layout);
     let more = MoreTrials::from_cases(layout, &answer.cases);
-    let next = NextAction::from_answer(layout, &answer, more.as_ref());
+    let next = UserAction::from_answer(layout, &answer, more.as_ref());
     let next = next.map(|action| next::describe_action(layout, &action));
     let facts = key_facts(document).into_iter().map(|(name, fact)| (name.to_owned(), fact));
     let losses = Losses::from_document(document);

@@ -1,6 +1,6 @@
 //! A sentence for each finding: one for each promise of durability, or one of the run.
 
-use bakeoff_analysis::answer::{Answer, Finding, FindingKind};
+use bakeoff_analysis::answer::{Answer, AnswerFinding, FindingKind};
 use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_results::OwnFactor;
 
@@ -21,7 +21,11 @@ pub fn describe_findings(
     answer.findings.iter().map(|finding| describe_finding(layout, finding, past)).collect()
 }
 
-fn describe_finding(layout: &DocumentLayout<'_>, finding: &Finding<'_>, past: bool) -> StyledText {
+fn describe_finding(
+    layout: &DocumentLayout<'_>,
+    finding: &AnswerFinding<'_>,
+    past: bool,
+) -> StyledText {
     let lead = finding.promise.map(durability::begin_clause);
     if let FindingKind::PromiseBroken(levels) = &finding.kind {
         return describe_broken(layout, &lead.unwrap_or_default(), levels);
@@ -52,8 +56,8 @@ enum Told {
     Clause(String),
 }
 
-fn describe_kind(layout: &DocumentLayout<'_>, finding: &Finding<'_>, past: bool) -> Told {
-    let Finding { cases, .. } = finding;
+fn describe_kind(layout: &DocumentLayout<'_>, finding: &AnswerFinding<'_>, past: bool) -> Told {
+    let AnswerFinding { cases, .. } = finding;
     Told::Clause(match &finding.kind {
         FindingKind::PromiseBroken(_) => String::new(),
         FindingKind::Fastest { .. } => {

@@ -1,6 +1,8 @@
 //! Words for findings of one promise under one condition.
 
-use bakeoff_analysis::answer::{Finding, FindingKind, PartlyFastest, SlowerThanTied, TiedLevels};
+use bakeoff_analysis::answer::{
+    AnswerFinding, FindingKind, PartlyFastest, SlowerThanTied, TiedLevels,
+};
 use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{Contrast, OperationCase, Verdict, find_open_reason};
 
@@ -24,7 +26,7 @@ const NAMED: usize = 3;
 /// "lmdb is fastest: sqlite takes 1.4 times as long (1.2–1.6); fjall is slower, too."
 pub fn describe_fastest(
     layout: &DocumentLayout<'_>,
-    finding: &Finding<'_>,
+    finding: &AnswerFinding<'_>,
     past: bool,
 ) -> StyledText {
     let FindingKind::Fastest { leader, second, leads, slower } = &finding.kind else {

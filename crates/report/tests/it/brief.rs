@@ -85,7 +85,7 @@ fn it_has_the_question_the_disk_the_verdict_and_how_sure_it_is() {
 fn findings_in_json_are_the_sentences_as_data() {
     let mut words = BTreeSet::new();
     let open = Sample { half_width: 0.9, ..plausible() }.document();
-    for (name, document) in documents().into_iter().chain([("open".into(), open)]) {
+    for (name, document) in documents().into_iter().chain([("open", open)]) {
         let json = bakeoff_report::render(&document, "json", &Options::default()).expect("JSON");
         let json: Value = serde_json::from_str(&json).expect("JSON");
         let list = |of: &Value| of.as_array().cloned().unwrap_or_default();

@@ -11,7 +11,7 @@ use crate::unreached::UnreachedLimit;
 use crate::warning::Weight;
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum NextAction<'a> {
+pub enum UserAction<'a> {
     /// The run has not come to its end.
     Resume,
     /// These levels broke a promise.
@@ -32,7 +32,7 @@ pub enum NextAction<'a> {
     Mend(&'a str),
 }
 
-impl<'a> NextAction<'a> {
+impl<'a> UserAction<'a> {
     /// The first that applies.
     pub fn from_answer(
         layout: &DocumentLayout<'a>,
@@ -54,26 +54,26 @@ impl<'a> NextAction<'a> {
     }
 }
 
-fn avoid_broken<'a>(layout: &DocumentLayout<'a>) -> Option<NextAction<'a>> {
+fn avoid_broken<'a>(layout: &DocumentLayout<'a>) -> Option<UserAction<'a>> {
     let is_broken = |level: &&'a str| {
         layout.conditions.iter().any(|condition| !layout.keeps_promise(condition, level))
     };
     let broken: Vec<&str> = layout.contenders().into_iter().filter(is_broken).collect();
-    (!broken.is_empty()).then_some(NextAction::Avoid(broken))
+    (!broken.is_empty()).then_some(UserAction::Avoid(broken))
 }
 
 /// One level for all cases, or one for each level of the one factor that varies.
 fn choose_level<'a>(
     layout: &DocumentLayout<'a>,
     Answer { cases, confidence, .. }: &Answer<'a>,
-) -> Option<NextAction<'a>> {
+) -> Option<UserAction<'a>> {
     let is_sure = confidence.as_ref().is_some_and(|it| it.grade != ConfidenceGrade::Low);
     let first = cases.first()?.leader;
     if !is_sure || cases.iter().any(|case| case.outcome != LeaderOutcome::Won) {
         return None;
     }
     if cases.iter().all(|case| case.leader == first) {
-        return Some(NextAction::Choose(first));
+        return Some(UserAction::Choose(first));
     }
     let [factor] = layout.varying.as_slice() else { return None };
     let leader_at = |condition: &ConditionLevels<'a>| {
@@ -82,5 +82,5 @@ fn choose_level<'a>(
         here.all(|case| case.leader == leader).then_some((condition[0], leader))
     };
     let leaders: Option<Vec<_>> = layout.conditions.iter().map(leader_at).collect();
-    Some(NextAction::ChooseByLevel { factor, leaders: leaders? })
+    Some(UserAction::ChooseByLevel { factor, leaders: leaders? })
 }
