@@ -74,13 +74,21 @@ impl SharedCell {
     pub fn is_decided(&self) -> bool {
         self.comparison.verdict.is_decided()
     }
+
+    /// Its whole interval lies within the limit, whatever else is open.
+    pub fn is_within(&self, limit: f64) -> bool {
+        let Comparison { verdict, high, .. } = &self.comparison;
+        let is_known =
+            verdict.is_decided() || matches!(verdict, Verdict::Undecided | Verdict::WithinNoise);
+        is_known && high.is_some_and(|high| high <= 1.0 + limit)
+    }
 }
 
 impl RunComparison {
     pub fn gate(&self, limit: f64) -> GateVerdict {
         let is_worse = self.shared.iter().any(|it| it.is_worse(limit));
         let is_stuck = !(self.fell_behind.is_empty() && self.hung.is_empty());
-        match self.shared.iter().any(SharedCell::is_decided) {
+        match self.shared.iter().any(|it| it.is_decided() || it.is_within(limit)) {
             _ if is_worse || is_stuck => GateVerdict::Worse,
             true => GateVerdict::Passed,
             false => GateVerdict::Undecided,

@@ -236,8 +236,10 @@ fn build_headline(found: &RunComparison, limit: Option<f64>) -> Headline {
         None => (String::new(), tally),
         Some((limit, GateVerdict::Worse)) => (name_worse(found, limit), tally),
         Some((limit, GateVerdict::Passed)) => {
+            let is_sure = found.shared.iter().all(|it| it.is_within(limit));
+            let is = if is_sure { "is" } else { "is shown to be" };
             let limit = format_percent(limit);
-            (String::new(), format!("Nothing is shown to be slower by more than {limit}. {tally}"))
+            (String::new(), format!("Nothing {is} slower by more than {limit}. {tally}"))
         }
         Some((_, GateVerdict::Undecided)) => {
             let text = format!(

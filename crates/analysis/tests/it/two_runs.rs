@@ -75,6 +75,10 @@ fn trials_of_two_runs_are_no_pairs_and_a_single_one_decides_nothing() {
     assert!((alpha.ratio.unwrap() - 1.12).abs() < 0.01, "{alpha:?}");
     assert!(alpha.low.unwrap() < 1.0 && alpha.high.unwrap() > 1.2, "{alpha:?}");
     assert_eq!((alpha.verdict, found.gate(0.1)), (Verdict::Undecided, GateVerdict::Undecided));
+    // Whether it is slower stays open; that it is within a wider limit does not.
+    let highest = found.shared.iter().filter_map(|it| it.comparison.high).reduce(f64::min).unwrap();
+    assert_eq!(found.gate(highest - 1.0 + 0.01), GateVerdict::Passed);
+    assert_eq!(found.gate(highest - 1.0 - 0.01), GateVerdict::Undecided);
     let one = read(&plain(), &blocks_that_take(1, even));
     let found = two_runs(&one, &that_takes(|block, engine| 9.0 * even(block, engine)));
     let alpha = of(&found, "alpha", "create_issue");
