@@ -63,7 +63,7 @@ use durable::VolumeModel;
 use inode::{Inode, InodeNumbers, InodeTable};
 use listing::Listings;
 use orphans::Orphans;
-use space::SpaceQuota;
+use space::{NamelessFiles, SpaceQuota};
 use trace::Traces;
 use uncached::TouchMonitor;
 
@@ -115,6 +115,7 @@ pub struct Volume {
     faults: CallFaults,
     waited_writes: AtomicU64,
     space: SpaceQuota,
+    nameless: NamelessFiles,
     /// Bits that this process may not give to new files.
     umask: u32,
     mirrors: Option<Mirrors>,
@@ -157,6 +158,7 @@ impl Volume {
             faults: CallFaults::default(),
             waited_writes: AtomicU64::new(0),
             space: SpaceQuota::default(),
+            nameless: NamelessFiles::default(),
             umask: read_umask()?,
             mirrors: options.mirrors,
             journals_data: options.journal.data == ext4::DataMode::Journal,
@@ -180,6 +182,8 @@ impl Volume {
             && inode.is_nameless()
         {
             self.forget_file(ino, inode.backing);
+            drop(inode);
+            self.nameless.note_let_go();
         }
     }
 

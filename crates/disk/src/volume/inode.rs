@@ -173,12 +173,6 @@ impl InodeTable {
         true
     }
 
-    /// Whether the application, or the kernel for it, holds a file that was removed.
-    pub fn holds_nameless(&self) -> bool {
-        let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
-        held.values().any(|inode| inode.is_nameless())
-    }
-
     pub fn held_numbers(&self) -> Vec<InodeNumber> {
         self.held.read().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
     }

@@ -275,8 +275,12 @@ impl Volume {
 
     /// A file that has lost its last name and is not held is removed.
     fn lost_name(&self, thing: &NamedFile) {
-        if thing.has_one_name() && !self.inodes.note_nameless(thing.ino) {
-            self.forget_file(thing.ino, thing.stat.st_ino);
+        if !thing.has_one_name() {
+            return;
+        }
+        match self.inodes.note_nameless(thing.ino) {
+            true => self.nameless.note_lost_name(),
+            false => self.forget_file(thing.ino, thing.stat.st_ino),
         }
     }
 

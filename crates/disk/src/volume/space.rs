@@ -1,5 +1,5 @@
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,8 +15,37 @@ const BLOCK: u64 = 4096;
 /// Bytes that other calls may take meanwhile, and the backing file system for its own metadata.
 const SPARE: u64 = 4 << 20;
 
-/// For so long the kernel may hold a file that nobody has open any more.
-const LETTING_GO: Duration = Duration::from_millis(100);
+/// For so long the kernel may hold a file that nobody has open any more, on a busy machine.
+const LETTING_GO: Duration = Duration::from_secs(1);
+
+/// Files without a name that the application holds, or the kernel for it.
+#[derive(Default)]
+pub(super) struct NamelessFiles {
+    held: AtomicU64,
+    last: Mutex<Option<Instant>>,
+}
+
+impl NamelessFiles {
+    pub fn note_lost_name(&self) {
+        self.held.fetch_add(1, Ordering::AcqRel);
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// Its descriptor is closed: to free what a large file took has its time.
+    pub fn note_let_go(&self) {
+        self.held.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    fn is_any_held(&self) -> bool {
+        self.held.load(Ordering::Acquire) > 0
+    }
+
+    /// An application may hold such a file for long, and then nothing is gained by waiting.
+    fn has_lately_come(&self) -> bool {
+        let last = || *self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_any_held() && last().is_some_and(|last| last.elapsed() < LETTING_GO)
+    }
+}
 
 /// Only kept while there is a limit.
 pub(super) struct SpaceQuota {
@@ -79,18 +108,20 @@ impl Volume {
         fits
     }
 
-    /// Removed files keep their space until a power cut can't bring them back. Before a call fails
-    /// for want of it, all is written back and committed, as on ext4. Holds no lock meanwhile, and
-    /// wants none held.
+    /// Removed files keep their space until a power cut can't bring them back, and until the kernel
+    /// lets go of them, a moment later. Before a call fails for want of it, all is written back and
+    /// committed, as on ext4. Holds no lock meanwhile, and wants none held.
     pub(super) fn await_room(self: &Arc<Self>, bytes: u64) {
-        let keeps_some = !self.orphans.is_empty() && self.lock_model().pending.history().is_none();
-        if !keeps_some || self.is_off() || self.has_room(bytes) {
+        let may_gain = !self.orphans.is_empty() || self.nameless.has_lately_come();
+        if !may_gain || self.is_off() || self.has_room(bytes) {
+            return;
+        }
+        if self.lock_model().pending.history().is_some() {
             return;
         }
         self.settle_to_end();
         let begun = Instant::now();
-        while !self.has_room(bytes) && self.inodes.holds_nameless() && begun.elapsed() < LETTING_GO
-        {
+        while self.nameless.is_any_held() && !self.has_room(bytes) && begun.elapsed() < LETTING_GO {
             thread::sleep(Duration::from_millis(1));
         }
     }
