@@ -7,6 +7,7 @@ use bakeoff_engines::{Declared, Statement};
 use bakeoff_workloads::{PREPARED, TextSource, WorkloadScale};
 
 use crate::configuration::Configuration;
+use crate::copied::CopiedReader;
 use crate::expression::RowKeys as _;
 use crate::files::{self, ApplicationFiles};
 use crate::generators::{TableRows, group_digits};
@@ -97,7 +98,8 @@ impl ApplicationCompiler<'_> {
         let before = self.mistakes.count();
         let schema = self.read_schema();
         let is_sound = self.mistakes.count() == before;
-        let row_plan = RowPlan::new(&schema, &configuration, self.mistakes);
+        let copied = self.open_copied(&schema);
+        let row_plan = RowPlan::new(&schema, &configuration, copied, self.mistakes);
         let (operations, invariants, statements) = self.compile_operations(&configuration, &schema);
         let mixes = self.compile_mixes(&configuration, &operations);
         if !is_sound {
@@ -173,6 +175,17 @@ impl ApplicationCompiler<'_> {
             self.mistakes.add(schema.tables[taken].place.clone(), what);
         }
         schema
+    }
+
+    fn open_copied(&mut self, schema: &SqlSchema) -> Option<Arc<CopiedReader>> {
+        let opened = CopiedReader::open(self.files.copied.as_ref()?, &schema.schema);
+        match opened {
+            Ok(reader) => Some(Arc::new(reader)),
+            Err(what) => {
+                self.mistakes.add(self.files.place_of(files::SCHEMA), what);
+                None
+            }
+        }
     }
 
     fn compile_mixes(

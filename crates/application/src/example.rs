@@ -25,6 +25,7 @@ impl ExampleFolder {
             texts: read.map(|(name, text)| ((*name).into(), (*text).into())).collect(),
             weights: BTreeMap::new(),
             shown: self.name.into(),
+            copied: None,
         }
     }
 }

@@ -9,7 +9,7 @@ use bakeoff_workloads::{APPLICATION, FileKind, fingerprint_parts};
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
-use crate::{Mistake, Mistakes, SourcePlace};
+use crate::{CopiedRows, Mistake, Mistakes, SourcePlace};
 
 /// The tables: `CREATE TABLE` and `CREATE INDEX`.
 pub const SCHEMA: &str = "schema.sql";
@@ -34,6 +34,9 @@ pub struct ApplicationFiles {
     /// The folder as the user names it; empty for scripts.
     #[serde(default)]
     pub shown: String,
+    /// The rows file, if rows are copied from elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copied: Option<CopiedRows>,
 }
 
 /// A script on the command line: `buy.sql@9`.
@@ -96,7 +99,8 @@ impl ApplicationFiles {
             );
         }
         let name = to_name(folder);
-        let files = Self { name, texts, weights: BTreeMap::new(), shown: shown.to_owned() };
+        let files =
+            Self { name, texts, weights: BTreeMap::new(), shown: shown.to_owned(), copied: None };
         if mistakes.is_empty() {
             return Ok(files);
         }
@@ -148,7 +152,8 @@ impl ApplicationFiles {
             }
         }
         let names: Vec<&str> = weights.keys().map(String::as_str).collect();
-        let files = Self { name: names.join("-"), texts, weights, shown: String::new() };
+        let files =
+            Self { name: names.join("-"), texts, weights, shown: String::new(), copied: None };
         if mistakes.is_empty() { Ok(files) } else { Err(mistakes) }
     }
 
@@ -208,7 +213,8 @@ impl ApplicationFiles {
         let weights = self.weights.iter().map(|(name, weight)| format!("{name}@{weight}"));
         let weights: Vec<String> = weights.collect();
         let texts = self.texts.iter().flat_map(|(name, text)| [name.as_bytes(), text.as_bytes()]);
-        fingerprint_parts(texts.chain(weights.iter().map(String::as_bytes)))
+        let copied = self.copied.iter().map(|rows| rows.fingerprint.as_bytes());
+        fingerprint_parts(texts.chain(weights.iter().map(String::as_bytes)).chain(copied))
     }
 
     /// The operations' names and texts, in the order of their names.

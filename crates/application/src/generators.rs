@@ -12,6 +12,7 @@ use bakeoff_engines::{Error, Value};
 use bakeoff_workloads::{RowsError, SourceError, Take, TextSource, WorkloadRandom};
 use rand::{RngExt, SeedableRng};
 
+use crate::copied::CopiedReader;
 use crate::expression::calendar::{parse_date, parse_timestamp, write_date, write_timestamp};
 use crate::expression::made_text::round_decimal;
 use crate::expression::{
@@ -22,6 +23,7 @@ use crate::{Datum, Mistakes, Slots, SourcePlace};
 use builder::{BuiltGenerators, GeneratorBuilder, UnprovenColumns};
 
 mod builder;
+mod copied;
 mod counts;
 mod order;
 mod range;
@@ -48,6 +50,8 @@ pub struct GeneratedTable {
     pub place: SourcePlace,
     /// How many rows it has.
     pub rows: i64,
+    /// The columns that are copied, unless a generator is written.
+    pub copied: Vec<usize>,
 }
 
 /// An expression that a user gives a column. Its variables are `:row` (from 0), `:rows` and
@@ -75,6 +79,8 @@ pub struct GeneratorParameters {
     pub scale: i64,
     /// The source of words.
     pub text: Arc<TextSource>,
+    /// The rows file of tables that are copied.
+    pub copied: Option<Arc<CopiedReader>>,
 }
 
 /// How the values of a column are made.
@@ -84,15 +90,17 @@ pub struct ColumnGenerator {
 }
 
 impl ColumnGenerator {
-    /// Whether nobody wrote how it is made.
+    /// Whether nobody wrote how it is made, and it is not copied.
     pub fn is_made_up(&self) -> bool {
-        !matches!(self.source, ValueSource::Written(_))
+        !matches!(self.source, ValueSource::Written(_) | ValueSource::Copied)
     }
 }
 
 #[derive(Debug)]
 enum ValueSource {
     Written(Expression),
+    /// As the rows file has it; a sample of them, where a row is asked for by its number.
+    Copied,
     /// `:row + 1`.
     RowNumber,
     /// A name and the row, in so many digits.
@@ -229,7 +237,9 @@ impl TableRows {
             let mut key = String::new();
             let mut has_null = false;
             for column in columns {
-                let value = self.write_value(table, *column, row, &mut buffers);
+                buffers.clear();
+                let part = self.make_part(table, *column, row, &mut buffers);
+                let value = part.map(|part| Datum::from(read_part(part, &buffers)));
                 has_null |= matches!(value, Ok(Datum::Null));
                 let _ = value.map(|value| write!(key, "{value}\u{0}"));
             }
@@ -272,7 +282,13 @@ impl TableRows {
         buffers: &'t mut ValueBuffers,
     ) -> Result<Datum<'t>, EvaluationError> {
         buffers.clear();
-        let part = self.make_part(table, column, row, buffers)?;
+        let part = match self.generators[table][column].source {
+            ValueSource::Copied => self.read_sampled([table, column], row, buffers),
+            _ => {
+                let row = self.find_sampled(table, row).map_or(row, |(_, number, _)| number);
+                self.make_part(table, column, row, buffers)?
+            }
+        };
         Ok(read_part(part, buffers).into())
     }
 
@@ -299,6 +315,9 @@ impl TableRows {
         match &self.generators[table][column].source {
             ValueSource::Written(expression) => {
                 return self.evaluate_written(expression, [table, column], row, scratch);
+            }
+            ValueSource::Copied => {
+                return Ok(self.read_sampled_key([table, column], row, scratch));
             }
             ValueSource::RowNumber => return Ok(Operand::Int(row + 1)),
             ValueSource::NumberWithinBlock { block } => return Ok(Operand::Int(row % block + 1)),
@@ -386,7 +405,12 @@ impl TableRows {
         row: i64,
         scratch: &mut String,
     ) -> Result<Operand, EvaluationError> {
-        self.make_value(table, self.tables[table].table.key[part], row, scratch)
+        let column = self.tables[table].table.key[part];
+        let row = match self.generators[table][column].source {
+            ValueSource::Copied => row,
+            _ => self.find_sampled(table, row).map_or(row, |(_, number, _)| number),
+        };
+        self.make_value(table, column, row, scratch)
     }
 
     /// The parent's row for one of `block` rows: different ones, ascending, from another place in
@@ -407,6 +431,10 @@ impl TableRows {
     ///
     /// A generator fails, a value doesn't fit in its column, or `row` fails.
     pub fn for_each_row(&self, table: usize, row: &mut Take<'_>) -> Result<(), RowsError> {
+        let copied = self.parameters.copied.as_deref();
+        if let Some(reader) = copied.filter(|reader| reader.count_rows(table).is_some()) {
+            return self.for_each_copied_row(reader, table, row);
+        }
         let buffers = ValueBuffers::default();
         let mut maker = RowMaker { rows: self, table, buffers, parts: Vec::new() };
         let mut values: Vec<Value<'static>> = Vec::new();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bakeoff_workloads::TextSource;
 
 use crate::configuration::{Configuration, PlacedText};
+use crate::copied::CopiedReader;
 use crate::expression::RowKeys as _;
 use crate::generators::{
     GeneratedTable, GeneratorParameters, TableRows, ValueBuffers, WrittenGenerator,
@@ -27,6 +28,7 @@ pub struct RowPlan {
     written: Vec<WrittenGenerator>,
     /// `:scale` at the smallest scale.
     first_scale: i64,
+    copied: Option<Arc<CopiedReader>>,
 }
 
 impl RowPlan {
@@ -34,22 +36,31 @@ impl RowPlan {
     pub fn new(
         schema: &SqlSchema,
         configuration: &Configuration,
+        copied: Option<Arc<CopiedReader>>,
         mistakes: &mut Mistakes,
     ) -> Option<Self> {
-        let tables = list_tables(schema);
+        let tables = list_tables(schema, copied.as_deref());
         let count = |(name, text): &(String, PlacedText)| {
             (name.clone(), text.text.clone(), text.place.clone())
         };
-        let counts = match configuration.rows.is_empty() {
+        let count_copied = |(number, it): (usize, &GeneratedTable)| {
+            let rows = copied.as_deref()?.count_rows(number)?;
+            Some((it.table.name.clone(), rows.to_string(), it.place.clone()))
+        };
+        let known: Vec<_> = tables.iter().enumerate().filter_map(count_copied).collect();
+        let mut counts: Vec<_> = match configuration.rows.is_empty() {
             false => configuration.rows.iter().map(count).collect(),
             true => tables
                 .iter()
                 .map(|it| (it.table.name.clone(), ROWS.to_owned(), it.place.clone()))
                 .collect(),
         };
-        let written = find_generators(schema, configuration, mistakes)?;
+        counts
+            .retain(|(name, ..)| !known.iter().any(|(copied, ..)| copied.to_lowercase() == *name));
+        counts.extend(known);
+        let written = find_generators(schema, configuration, mistakes);
         let (_, first_scale) = configuration.scales[0];
-        let plan = Self { tables, counts, written, first_scale };
+        let plan = Self { tables, counts, written, first_scale, copied };
         let text = Arc::new(TextSource::generate_short());
         let is_sound = configuration.scales.iter().fold(true, |is_sound, (_, scale)| {
             let rows = plan.make_rows(*scale, 1, text.clone(), mistakes);
@@ -71,7 +82,8 @@ impl RowPlan {
             |(table, rows): (&GeneratedTable, i64)| GeneratedTable { rows, ..table.clone() };
         let tables = self.tables.iter().zip(counts).map(table).collect();
         let default_seed = seed.cast_signed();
-        let parameters = GeneratorParameters { seed, default_seed, scale, text };
+        let copied = self.copied.clone();
+        let parameters = GeneratorParameters { seed, default_seed, scale, text, copied };
         TableRows::new(tables, &self.written, parameters, mistakes)
     }
 
@@ -101,7 +113,7 @@ impl RowPlan {
     }
 }
 
-fn list_tables(schema: &SqlSchema) -> Vec<GeneratedTable> {
+fn list_tables(schema: &SqlSchema, copied: Option<&CopiedReader>) -> Vec<GeneratedTable> {
     let tables = schema.schema.tables.iter().zip(&schema.tables).enumerate();
     let generated = tables.map(|(number, (table, source))| {
         // Values for another column than the key can't be taken from its generator.
@@ -114,16 +126,20 @@ fn list_tables(schema: &SqlSchema) -> Vec<GeneratedTable> {
             references: references.map(|it| (it.columns.clone(), it.parent)).collect(),
             place: source.place.clone(),
             rows: 0,
+            copied: (0..table.columns.len())
+                .filter(|column| copied.is_some_and(|it| it.has_column(number, *column)))
+                .collect(),
         }
     });
     generated.collect()
 }
 
-fn find_generators(
+/// The generators of `workload.toml`. Every mistake is added.
+pub fn find_generators(
     schema: &SqlSchema,
     configuration: &Configuration,
     mistakes: &mut Mistakes,
-) -> Option<Vec<WrittenGenerator>> {
+) -> Vec<WrittenGenerator> {
     let mut written = Vec::new();
     for (table, column, expression) in &configuration.columns {
         let found = schema.find_table(&table.text.to_lowercase());
@@ -135,7 +151,10 @@ fn find_generators(
             continue;
         }
         let columns = &schema.schema.tables[number].columns;
-        match columns.iter().position(|known| known.name == column.text.to_lowercase()) {
+        match columns
+            .iter()
+            .position(|known| known.name.to_lowercase() == column.text.to_lowercase())
+        {
             None => {
                 let names: Vec<&str> = columns.iter().map(|it| &*it.name).collect();
                 let what = format!(
@@ -154,7 +173,7 @@ fn find_generators(
             }),
         }
     }
-    Some(written)
+    written
 }
 
 /// Bytes of a table's rows, roughly: a few rows of it are made.

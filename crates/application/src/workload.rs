@@ -87,7 +87,11 @@ impl Workload for Application {
             false => format!("; by their types alone: {}", by_type.join(", ")),
         };
         let print = self.files.fingerprint();
-        Some(format!("files {print:016x}, rows made up by the application's generators{rest}"))
+        let rows = match &self.files.copied {
+            None => "made up by the application's generators".to_owned(),
+            Some(copied) => copied.describe(),
+        };
+        Some(format!("files {print:016x}, rows {rows}{rest}"))
     }
 
     fn find_levels_for(&self, runs: &dyn Fn(&Schema, &Statement) -> bool) -> Option<String> {

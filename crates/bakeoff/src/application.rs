@@ -11,6 +11,7 @@ use bakeoff_lab::Registry;
 use bakeoff_workloads::Workload;
 
 use crate::cli;
+use crate::copied_rows;
 use crate::exit::{CommandFailure, Exit};
 
 /// Engines that a run has where the user names none, and that a check tries: those of them that are
@@ -31,12 +32,13 @@ pub fn register_application(
         (None, None) => return Ok(registry),
     };
     if Path::new(named).extension().is_some_and(|ending| ending == "toml") {
-        return register_experiment(registry, named);
+        return register_experiment(registry, named, arguments);
     }
     let Some(files) = read_files(named, &arguments.scripts)? else { return Ok(registry) };
     check_name(&registry, &files.name)?;
+    let files = copied_rows::copy_rows(files, arguments)?;
     let preset = to_preset(named, &files, arguments);
-    let application = compile(files)?;
+    let application = compile_copied(files, arguments)?;
     Ok(registry.with_workloads([application]).with_preset(preset))
 }
 
@@ -67,15 +69,17 @@ pub fn read_files(
     if !more.is_empty() {
         return Err(refuse(format!("`{named}` is no script: scripts alone stand side by side")));
     }
-    // A preset has its name even where a folder has the same.
-    let path = Path::new(named);
-    let means_folder = named.starts_with(['.', '/']) && path.extension().is_none();
-    let is_folder =
-        means_folder || path.is_dir() && (path.join("schema.sql").exists() || named.contains('/'));
-    match is_folder {
-        true => ApplicationFiles::read_folder(path, named).map(Some).map_err(refuse),
+    match is_folder(named) {
+        true => ApplicationFiles::read_folder(Path::new(named), named).map(Some).map_err(refuse),
         false => Ok(None),
     }
+}
+
+/// A preset has its name even where a folder has the same.
+fn is_folder(named: &str) -> bool {
+    let path = Path::new(named);
+    let means_folder = named.starts_with(['.', '/']) && path.extension().is_none();
+    means_folder || path.is_dir() && (path.join("schema.sql").exists() || named.contains('/'))
 }
 
 /// A run's record, or an experiment that somebody made of one, has the files in it.
@@ -91,7 +95,11 @@ fn register_recorded(registry: Registry, file: &Path) -> Result<Registry, Comman
 }
 
 /// An experiment of the user's own may name a folder: `workload = "./shop"`.
-fn register_experiment(registry: Registry, named: &str) -> Result<Registry, CommandFailure> {
+fn register_experiment(
+    registry: Registry,
+    named: &str,
+    arguments: &cli::RunArguments,
+) -> Result<Registry, CommandFailure> {
     let file = Path::new(named);
     let Ok(text) = std::fs::read_to_string(file) else { return Ok(registry) };
     let Some(folder) = ApplicationFiles::find_folder(&text) else {
@@ -100,9 +108,37 @@ fn register_experiment(registry: Registry, named: &str) -> Result<Registry, Comm
     let path = file.parent().unwrap_or(Path::new("")).join(&folder);
     let files = ApplicationFiles::read_folder(&path, &folder).map_err(refuse)?;
     check_name(&registry, &files.name)?;
+    let files = copied_rows::copy_rows(files, arguments)?;
     let toml = files.fill_experiment(&text, &folder);
     let preset = Preset { name: named.to_owned().leak(), toml: toml.leak() };
-    Ok(registry.with_workloads([compile(files)?]).with_preset(preset))
+    Ok(registry.with_workloads([compile_copied(files, arguments)?]).with_preset(preset))
+}
+
+/// A dry run leaves no rows behind: who has the file open reads on.
+fn compile_copied(
+    files: ApplicationFiles,
+    arguments: &cli::RunArguments,
+) -> Result<&'static dyn Workload, CommandFailure> {
+    let copied = files.copied.as_ref().map(|rows| rows.path.clone());
+    let compiled = compile(files);
+    if let Some(path) = copied.filter(|_| arguments.dry_run || compiled.is_err()) {
+        let _ = std::fs::remove_file(path);
+    }
+    compiled
+}
+
+/// Whether the command line names an application, which takes rows from a database or its dump.
+pub fn copies_rows(arguments: &cli::RunArguments) -> bool {
+    let Some(named) = arguments.experiment.as_deref().filter(|_| arguments.resume.is_none()) else {
+        return false;
+    };
+    match Path::new(named).extension().is_some_and(|ending| ending == "toml") {
+        true => {
+            let text = std::fs::read_to_string(named).unwrap_or_default();
+            ApplicationFiles::find_folder(&text).is_some()
+        }
+        false => ScriptArgument::from_argument(named).is_some() || is_folder(named),
+    }
 }
 
 /// A command runs one application, which lives as long as the command.

@@ -311,8 +311,9 @@ pub struct New {
     /// The folder to make
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
-    /// Which example: shop, point (one read by key) or oltp (sysbench's tests)
-    #[arg(long, value_name = "EXAMPLE", default_value = "shop")]
+    /// Which example: shop, point (one read by key) or oltp (sysbench's tests); or a database by URL, or
+    /// a dump, whose tables it takes
+    #[arg(long, value_name = "EXAMPLE|URL|DUMP", default_value = "shop")]
     pub from: String,
 }
 

@@ -127,7 +127,7 @@ impl Lab {
         }
         match &cli.command {
             Command::Run(arguments) => commands::run::run(self, arguments),
-            Command::New(arguments) => commands::new::run(arguments),
+            Command::New(arguments) => commands::new::run(self, arguments),
             Command::Check(arguments) => commands::check::run(self, arguments),
             Command::Report(arguments) => commands::report::run(arguments),
             Command::Compare(arguments) => commands::compare::run(arguments),

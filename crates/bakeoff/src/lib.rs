@@ -9,6 +9,7 @@ mod application;
 mod ascii;
 mod cli;
 mod commands;
+mod copied_rows;
 mod exit;
 mod find_limit;
 mod lab;

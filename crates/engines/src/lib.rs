@@ -30,6 +30,7 @@ pub mod mysql;
 pub mod null;
 pub mod options;
 pub mod postgres;
+pub mod reader;
 pub mod schema;
 mod served;
 pub mod servers;

@@ -38,6 +38,7 @@ mod error;
 pub mod external;
 mod load;
 mod login;
+pub(crate) mod reader;
 mod review;
 mod rights;
 mod server;

@@ -40,6 +40,7 @@ mod error;
 pub mod external;
 mod load;
 mod numeric;
+pub(crate) mod reader;
 mod review;
 mod rights;
 mod server;

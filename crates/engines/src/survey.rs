@@ -31,6 +31,11 @@ impl UrlDatabase {
         }
     }
 
+    /// A text without the password, which a server may repeat.
+    pub fn hide_password(&self, text: &str) -> String {
+        self.secret.as_ref().map_or_else(|| text.to_owned(), |secret| secret.hidden_in(text))
+    }
+
     pub fn survey(&self, ask: impl FnOnce() -> ServerSurvey) -> &ServerSurvey {
         let answer = || catch_panic(ask).unwrap_or_else(|_| ServerSurvey::from_failure(NO_SENSE));
         self.survey.get_or_init(|| answer().without_password(self.secret.as_ref()))

@@ -135,8 +135,9 @@ keys! {
         text: PathBuf => PathBuf, |path: PathBuf, around| layer::absolute_text_path(around.folder, &path);
 
         /// Take the workload's rows from this file (title TAB text a line, or .csv or .jsonl; plain, gzip or
-        /// zstd), or from a collection of text (see `bakeoff doctor`); generated: make them up
-        #[arg(long, value_name = "FILE|NAME|generated")]
+        /// zstd), or from a collection of text (see `bakeoff doctor`); generated: make them up. For an
+        /// application: from a database by URL, which is only read, or from its dump
+        #[arg(long, value_name = "FILE|NAME|URL|generated")]
         rows_from: PathBuf => RowOrigin,
             |said: PathBuf, around| RowOrigin::parse_rows_from(around.folder, &said, around.vocabulary);
 

@@ -29,6 +29,11 @@ impl RowOrigin {
             );
             return Err(ExperimentProblem::new("`rows_from` names no file").with_help(help));
         }
+        if said.to_str().is_some_and(|said| said.contains("://")) {
+            let help = "an application takes rows from a database, by the flag alone: `bakeoff run FOLDER \
+                        --rows-from URL`";
+            return Err(ExperimentProblem::new("`rows_from` names a database").with_help(help));
+        }
         let Some(word) = said.to_str().filter(|word| reserved_words(vocabulary).contains(word))
         else {
             let path = absolute_path(folder, said, "file of rows")?;

@@ -44,7 +44,7 @@ pub use fnv::fingerprint_parts;
 pub use keys::{KeyDistribution, KeySampler};
 pub use ledger::read_claim_clock;
 pub use preparation::{PREPARED, read_preparation};
-pub use rows_file::{ArticleCallback, COLLECTIONS, Collection, RowsFile};
+pub use rows_file::{ArticleCallback, COLLECTIONS, Collection, RowsFile, unpack};
 pub use source::{RowsError, SourceError, Take};
 pub use table_statements::{On, ReadBuilder, Updates, on_table};
 pub use text::{TextError, TextSource};

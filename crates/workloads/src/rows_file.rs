@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use self::records::{Format, OmissionCounts, read_records};
 use self::text_sample::{FEWEST_BYTES, TextSample};
-use self::unpack::unpack;
 use crate::fnv::{START, add_to_hash};
 use crate::{RowsError, SourceError, seed_stream};
 
 pub use self::collection::{COLLECTIONS, Collection};
+pub use self::unpack::unpack;
 
 mod collection;
 mod dictionary;

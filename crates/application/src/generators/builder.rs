@@ -60,10 +60,10 @@ pub struct UnprovenColumns {
 }
 
 pub struct GeneratorBuilder<'a> {
-    tables: &'a [GeneratedTable],
+    pub(super) tables: &'a [GeneratedTable],
     mistakes: &'a mut Mistakes,
     /// By table and column; `None` until one is chosen.
-    sources: Vec<Vec<Option<ValueSource>>>,
+    pub(super) sources: Vec<Vec<Option<ValueSource>>>,
     failed: bool,
     unproven: Vec<UnprovenColumns>,
 }
@@ -80,10 +80,12 @@ impl<'a> GeneratorBuilder<'a> {
         self.read_written(written);
         for table in 0..self.tables.len() {
             let unique = list_unique(&self.tables[table].table);
+            self.take_copied(table);
             unique.iter().for_each(|unique| self.make_unique(table, unique));
             self.make_rest(table);
         }
         self.check_references();
+        self.check_copied();
         if !self.failed {
             self.check_cycles();
         }
@@ -145,12 +147,12 @@ impl<'a> GeneratorBuilder<'a> {
         }
     }
 
-    fn refuse_table(&mut self, table: usize, what: impl Into<String>) {
+    pub(super) fn refuse_table(&mut self, table: usize, what: impl Into<String>) {
         self.failed = true;
         self.mistakes.add(self.tables[table].place.clone(), what);
     }
 
-    fn name_columns(&self, table: usize, columns: &[usize]) -> String {
+    pub(super) fn name_columns(&self, table: usize, columns: &[usize]) -> String {
         let table = &self.tables[table].table;
         let names: Vec<&str> =
             columns.iter().map(|column| table.columns[*column].name.as_str()).collect();

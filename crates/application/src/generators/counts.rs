@@ -53,7 +53,8 @@ pub fn count_table_rows(
     };
     counter.slots.set(SCALE, Datum::Int(scale));
     for (name, text, place) in written {
-        match tables.iter().position(|table| table == name) {
+        // A name in quotes may have capitals.
+        match tables.iter().position(|table| table == name || table.to_lowercase() == *name) {
             None => counter.refuse_count(place, explain_unknown(name, tables)),
             Some(table) => match parse_expression(text, place, &names, counter.mistakes) {
                 Some(expression) => counter.written[table] = Some((expression, place)),

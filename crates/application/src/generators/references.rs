@@ -105,7 +105,10 @@ impl TableRows {
         parent: usize,
     ) -> Option<(i64, String)> {
         let theirs = &self.tables[parent];
-        if theirs.rows > MOST_COMPARED {
+        let copied = self.parameters.copied.as_deref();
+        let is_sampled = copied
+            .is_some_and(|it| it.count_rows(parent).is_some() && !it.has_whole_sample(parent));
+        if theirs.rows > MOST_COMPARED || is_sampled {
             return None;
         }
         let keys: HashSet<Option<String>> =

@@ -13,7 +13,7 @@ fn place(line: u32) -> SourcePlace {
 fn generated(table: Table, references: &[(&[usize], usize)], rows: i64) -> GeneratedTable {
     let references = references.iter().map(|(columns, parent)| (columns.to_vec(), *parent));
     let place = SourcePlace::from_file("schema.sql");
-    GeneratedTable { table, references: references.collect(), place, rows }
+    GeneratedTable { table, references: references.collect(), place, rows, copied: Vec::new() }
 }
 
 /// Rows by generators of `table`, column name and text.
@@ -40,7 +40,7 @@ fn make_seeded_rows(
         })
         .collect();
     let text = SOURCE.clone();
-    let parameters = GeneratorParameters { seed, default_seed: 9, scale: 3, text };
+    let parameters = GeneratorParameters { seed, default_seed: 9, scale: 3, text, copied: None };
     let mut mistakes = Mistakes::default();
     let rows = TableRows::new(tables.to_vec(), &written, parameters, &mut mistakes);
     let rows = rows.filter(|rows| rows.check_values(&written, &mut mistakes));

@@ -9,6 +9,8 @@ use super::tokens::TokenKind;
 use crate::{Mistakes, SourcePlace};
 use table_draft::TableDraft;
 
+pub(super) use constraint::is_constraint;
+
 mod column;
 mod constraint;
 mod finish;

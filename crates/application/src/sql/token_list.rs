@@ -5,7 +5,7 @@ use super::tokens::{SqlToken, TokenKind, decode_name, split_tokens};
 use crate::SourcePlace;
 
 /// The tokens that a database sees.
-pub(super) struct TokenList<'a> {
+pub struct TokenList<'a> {
     pub text: &'a str,
     /// Where the text begins.
     pub place: &'a SourcePlace,
@@ -142,7 +142,7 @@ impl<'a> TokenList<'a> {
 
 /// Reads tokens one after the other.
 #[derive(Clone, Copy)]
-pub(super) struct TokenCursor<'t, 'a> {
+pub struct TokenCursor<'t, 'a> {
     pub list: &'t TokenList<'a>,
     pub at: usize,
     /// The token behind the last.

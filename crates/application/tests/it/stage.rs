@@ -24,6 +24,7 @@ pub fn to_files(name: &str, texts: &[(&str, &str)]) -> ApplicationFiles {
         texts: texts.collect(),
         weights: BTreeMap::new(),
         shown: name.into(),
+        copied: None,
     }
 }
 

@@ -45,6 +45,7 @@ pub fn compile(name: &str, files: &[(&str, &str)]) -> Application {
         texts: texts.collect(),
         weights: Default::default(),
         shown: name.into(),
+        copied: None,
     };
     Application::new(files).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }

@@ -71,6 +71,19 @@ pub fn run(lab: &Lab, arguments: &cli::Check) -> Result<Exit, CommandFailure> {
     }
 }
 
+/// What keeps an application from running alike on each engine that is installed.
+pub fn find_obstacle(lab: &Lab, application: &Application) -> Option<String> {
+    let mut answered = None;
+    let engines = ENGINES.iter().filter_map(|name| lab.registry.engine(name));
+    engines.into_iter().find_map(|engine| match try_engine(application, engine) {
+        EngineOutcome::Missing(_) => None,
+        EngineOutcome::Refused(why) => Some(why),
+        EngineOutcome::Answered(answers) => {
+            find_difference(answered.get_or_insert_with(|| answers.clone()), &answers)
+        }
+    })
+}
+
 /// A folder's name without a slash would be a preset's.
 fn in_folder(named: &str) -> String {
     if named.contains('/') || named.ends_with(".sql") { named.into() } else { format!("./{named}") }

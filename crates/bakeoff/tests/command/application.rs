@@ -93,3 +93,52 @@ fn every_mistake_of_a_folder_is_told_at_once() {
         assert!(!format!("{}{}", told.out(), told.err()).contains("root:"));
     }
 }
+
+const DUMP: &str = "PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n\
+    CREATE TABLE items (id INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT NOT NULL, n INTEGER, UNIQUE (n));\n\
+    CREATE TABLE \"no key\" (a INTEGER);\n\
+    INSERT INTO items VALUES(7,'secret',70);\nINSERT INTO items VALUES(3,'secret',30);\nCOMMIT;\n";
+
+#[test]
+fn a_dump_becomes_a_folder_and_its_rows_are_run_and_outlive_the_plan_alone() {
+    let place = Place::new();
+    place.write("shop.sql", DUMP);
+    let run = |line: &str| {
+        let words = super::words(line);
+        Done(place.command(&words).env("XDG_CACHE_HOME", place.path("cache")).output().unwrap())
+    };
+    run("new mine --from shop.sql").code(0).says(&["change_items, read_items", "left out"]);
+    run("check mine").code(0).says(&["sqlite"]);
+    let configuration = fs::read_to_string(place.path("mine/workload.toml")).unwrap();
+    assert!(configuration.contains("# the table no key is left out"), "{configuration}");
+    let generator = "\n[columns.items]\nowner = \"text('made', :row)\"\n";
+    place.write("mine/workload.toml", &(configuration + generator));
+    let kept = || fs::read_dir(place.path("cache/bakeoff")).map_or(0, Iterator::count);
+    let flags = "--engine sqlite --seconds 0.5 --repetitions 1 --rows-from shop.sql";
+    run(&format!("run mine --dry-run {flags}"))
+        .code(0)
+        .says(&["reads shop.sql", "not items.owner"]);
+    assert_eq!(kept(), 0, "a plan keeps no rows");
+    run(&format!("run mine --out r {flags}")).code(0).says(&["left out", "no key", "rm '"]);
+    assert_eq!(kept(), 1);
+    run("report r -o r.md").code(0);
+    let report = fs::read_to_string(place.path("r.md")).unwrap();
+    assert!(report.contains("rows copied from shop.sql") && report.contains("rm '"), "{report}");
+    let database = read_kept_rows(&place);
+    assert!(!database.contains("secret"), "{database}");
+    place.write("shop.sql", &DUMP.replace("(3,'secret',30)", "(7,'secret','x')"));
+    run(&format!("run mine --out s {flags}")).code(2).says(&["shop.sql:6:37: items.n: `x` is no"]);
+    assert_eq!(kept(), 1);
+    let nowhere = run("run mine --rows-from mysql://me:qzxk%2F@127.0.0.1:1/db?ssl-mode=DISABLED");
+    let nowhere = nowhere.code(2).says(&["no connection"]);
+    assert!(!nowhere.err().contains("qzxk"), "{}", nowhere.err());
+    run("new more --from nowhere.sql").code(2).says(&["nowhere.sql: can't be read"]);
+    assert!(!place.path("s").exists() && !place.path("more").exists());
+}
+
+/// All bytes of what a run keeps of its rows.
+fn read_kept_rows(place: &Place) -> String {
+    let files = fs::read_dir(place.path("cache/bakeoff")).unwrap().map(|it| it.unwrap().path());
+    let bytes = files.flat_map(|path| fs::read(path).unwrap()).collect::<Vec<u8>>();
+    String::from_utf8_lossy(&bytes).into_owned()
+}

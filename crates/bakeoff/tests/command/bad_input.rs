@@ -68,6 +68,7 @@ fn mistakes_are_told_with_the_flag_or_the_file() {
         (&["redmine", "--text", "latin.txt"], &["UTF-8"]),
         (&["redmine", "--text", "nowhere.txt"], &["nowhere.txt"]),
         (&["redmine", "--rows-from", "latin.txt"], &["text-oltp"]),
+        (&["redmine", "--rows-from", "mysql://me@h/db"], &["names a database", "run FOLDER"]),
         (&["text-oltp", "--rows-from", "empty.txt"], &["empty.txt"]),
         (&["text-oltp", "--rows-from", "nowhere.txt"], &["nowhere.txt"]),
         (&["text-oltp", "--rows-from", "gcied"], &["`gcide`"]),

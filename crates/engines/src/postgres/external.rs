@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use postgres::Client;
 use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
 
@@ -13,7 +14,7 @@ use super::{PROMISES, PostgresDatabase, settings, survey};
 use crate::external::address::{ServerHost, ServerUrl, UrlSyntax};
 use crate::external::password::{Secret, find_passfile, of_environment, of_passfile};
 use crate::external::tls::{Tls, TransportSecurity, read_certificates};
-use crate::survey::{LeftoverPolicy, REUSE, ServerSurvey, UrlDatabase};
+use crate::survey::{LeftoverPolicy, REUSE, SILENCE, ServerSurvey, UrlDatabase};
 use crate::{
     Database, DatabaseClaim, Durability, Engine, EngineDescription, EngineHome, OpenTerms, Result,
     Schema, Setting, Statement, fair,
@@ -84,6 +85,15 @@ impl ExternalPostgres {
                 }
             }
             survey
+        })
+    }
+
+    /// A session with the user's own settings.
+    pub(super) fn connect_to_read(&self) -> std::result::Result<Client, String> {
+        let connected = survey::connect_within(SILENCE, &self.config, &self.tls);
+        connected.map_err(|what| match what.contains(NO_PASSWORD) {
+            true => self.no_password.clone(),
+            false => self.database.hide_password(&what),
         })
     }
 

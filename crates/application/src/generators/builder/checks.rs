@@ -21,10 +21,11 @@ impl GeneratorBuilder<'_> {
         for (number, generated) in tables.iter().enumerate() {
             for (columns, parent) in &generated.references {
                 let theirs = &tables[*parent];
-                let is_written = |column: &usize| {
-                    matches!(self.sources[number][*column], Some(ValueSource::Written(_)))
+                let is_given = |column: &usize| {
+                    let source = self.sources[number][*column].as_ref();
+                    matches!(source, Some(ValueSource::Written(_) | ValueSource::Copied))
                 };
-                if columns.iter().all(is_written) || generated.rows == 0 {
+                if columns.iter().all(is_given) || generated.rows == 0 {
                     continue;
                 }
                 let (names, name) = (self.name_columns(number, columns), &theirs.table.name);
@@ -126,6 +127,10 @@ impl GeneratorBuilder<'_> {
     /// Whether no two rows can agree in all of the columns.
     fn is_proven(&self, table: usize, unique: &UniqueColumns<'_>) -> bool {
         let columns = unique.columns;
+        // The rows file was checked.
+        if self.are_copied(table, columns) {
+            return true;
+        }
         let is_distinct = |column: &usize| {
             matches!(self.find_column_spread(table, *column, unique), ValueSpread::Distinct(_))
         };
@@ -210,7 +215,7 @@ impl GeneratorBuilder<'_> {
 
     /// Whether the rows of a table are made in ascending order of their keys. `depth` bounds the way
     /// through parents, of which there are no more than tables.
-    pub(super) fn is_ascending(&self, table: usize, depth: usize) -> bool {
+    pub(in crate::generators) fn is_ascending(&self, table: usize, depth: usize) -> bool {
         let key = &self.tables[table].table.key;
         let source =
             |part: usize| key.get(part).and_then(|column| self.sources[table][*column].as_ref());
@@ -219,6 +224,7 @@ impl GeneratorBuilder<'_> {
         match (source(0), source(1)) {
             // Without a key any order will do.
             (None, _) => true,
+            (Some(ValueSource::Copied), _) => self.are_copied(table, key),
             (Some(ValueSource::Written(first)), second) => {
                 let second = match second {
                     Some(ValueSource::Written(second)) => Some(second),

@@ -7,7 +7,7 @@ use crate::sql::token_list::TokenCursor;
 use crate::sql::tokens::TokenKind;
 
 /// Whether a part of `CREATE TABLE` is a constraint and no column.
-pub(super) fn is_constraint(part: &TokenCursor<'_, '_>) -> bool {
+pub(in crate::sql) fn is_constraint(part: &TokenCursor<'_, '_>) -> bool {
     let word = part.peek_upper();
     let bracket = |at: usize| part.list.is_sign(at, "(");
     match word.as_str() {

@@ -283,7 +283,7 @@ fn cut_plan(arguments: &cli::RunArguments, plan: &Plan<'_>) -> Option<CutPlan> {
         command.extend(["--text".into(), quote(&text.to_string_lossy())]);
     }
     if let Some(file) = &arguments.keys.rows_from {
-        command.extend(["--rows-from".into(), quote(&file.to_string_lossy())]);
+        command.extend(["--rows-from".into(), quote(&without_passwords(&file.to_string_lossy()))]);
     }
     if arguments.keys.rows_strict == Some(true) {
         command.push("--rows-strict".into());

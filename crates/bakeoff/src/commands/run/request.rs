@@ -14,6 +14,7 @@ use bakeoff_workloads::TextSource;
 use super::terms::RunTerms;
 use super::{durability, fio, notices, path, shard, usage_failure};
 use crate::Lab;
+use crate::application::copies_rows;
 use crate::cli;
 use crate::commands::present;
 use crate::exit::CommandFailure;
@@ -64,7 +65,11 @@ impl ExperimentSource {
 impl<'a> RunRequest<'a> {
     pub fn new(lab: &'a Lab, arguments: &'a cli::RunArguments) -> Result<Self, CommandFailure> {
         let source = ExperimentSource::open(&lab.registry, arguments)?;
-        let changes = arguments.changes();
+        let mut changes = arguments.changes();
+        if copies_rows(arguments) {
+            // Its rows are copied already, and the experiment has them.
+            changes.rows_from = None;
+        }
         Ok(Self { registry: &lab.registry, arguments, changes, source })
     }
 
