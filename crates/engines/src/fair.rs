@@ -128,6 +128,31 @@ impl<'a> UserSettings<'a> {
         let named = move |(name, _): &&(String, String)| self.review.takes_name(name, setting);
         self.settings.iter().filter(named)
     }
+
+    /// The value that the server takes: of several, the last.
+    pub fn last_value(&self, setting: &str) -> Option<&'a str> {
+        self.find_settings(setting).last().map(|(_, value)| value.trim())
+    }
+}
+
+/// The level of a cell that asks for this one. Settings of the user may keep another: the one that they
+/// promise then, or else the strongest that is weaker, or the weakest that is stronger. `None` if they
+/// keep none. `promises` has what a level's settings promise without the user's, and with them.
+pub fn find_kept_level(
+    asked: Durability,
+    promises: impl Fn(Durability) -> [Option<Durability>; 2],
+) -> Option<Durability> {
+    let all = Durability::ALL;
+    let weaker = all.into_iter().rev().filter(|level| *level < asked);
+    let stronger = all.into_iter().filter(|level| *level > asked);
+    let [_, promised] = promises(asked);
+    let mut candidates = std::iter::once(asked).chain(promised).chain(weaker).chain(stronger);
+    candidates.find(|level| keeps_promise(promises(*level)))
+}
+
+/// Whether the user's settings leave a promise as it is.
+pub fn keeps_promise([own, with]: [Option<Durability>; 2]) -> bool {
+    own.is_some() && own == with
 }
 
 /// The message for a setting that undoes a durability level: its value, what the level needs, what

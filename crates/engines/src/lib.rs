@@ -159,10 +159,15 @@ pub trait Engine: Send + Sync {
         self.about().home
     }
 
-    /// The declared options of a level: `NAME/option=value`. An engine with a private server also
-    /// takes the server's settings by name, as far as [`Engine::standing`] allows.
+    /// The declared options of a level: `NAME/option=value`.
     fn options(&self) -> Vec<EngineOption> {
         Vec::new()
+    }
+
+    /// Whether a level may have settings by their own names, as far as [`Engine::standing`] allows: as
+    /// a rule, those of a private server.
+    fn takes_settings(&self) -> bool {
+        self.home() == EngineHome::Server
     }
 
     /// The engine with a level's options, declared ones or server settings; `name` is the level.
@@ -208,6 +213,17 @@ pub trait Engine: Send + Sync {
     ) -> std::result::Result<(), String> {
         let _ = (durability, settings);
         Ok(())
+    }
+
+    /// The level of a trial that asks for this one, with these settings (name, value) of the user:
+    /// another one if they touch the promise. No program is started. The error says which setting
+    /// undoes every level.
+    fn find_kept_level(
+        &self,
+        asked: Durability,
+        settings: &[(String, String)],
+    ) -> std::result::Result<Durability, String> {
+        self.check_user_settings(asked, settings).map(|()| asked)
     }
 
     /// Tells which statements it can run; `None`: all. The plan leaves out tests with other
@@ -280,7 +296,7 @@ pub trait Engine: Send + Sync {
         None
     }
 
-    /// Who may give it this setting with this value. An engine without a private server takes none.
+    /// Who may give it this setting with this value. One that takes none reserves all.
     fn standing(&self, name: &str, value: &str) -> SettingStanding {
         let _ = (name, value);
         SettingStanding::Reserved
@@ -426,7 +442,7 @@ pub trait Session {
 
 /// Every engine, in the order of lists.
 pub static ENGINES: &[&dyn Engine] = &[
-    &sqlite::Sqlite,
+    &sqlite::SQLITE,
     &lmdb::Lmdb::USUAL,
     &fjall::Fjall::USUAL,
     &mysql::INNODB,

@@ -24,7 +24,7 @@ use crate::survey::LeftoverPolicy;
 use crate::{
     Database, DatabaseAddress, Debt, Durability, Engine, EngineCache, EngineDescription,
     EngineHome, Error, Least, ListenAddress, Loader, OpenTerms, PaymentSignature, Preparation,
-    Result, Schema, ServerAddress, Session, Setting, SettingStanding, Statement, files,
+    Result, Schema, ServerAddress, Session, Setting, SettingStanding, Statement, fair, files,
 };
 
 use debt::MariaDbDebtWatch;
@@ -38,6 +38,7 @@ mod error;
 pub mod external;
 mod load;
 mod login;
+mod promise;
 pub(crate) mod reader;
 mod review;
 mod rights;
@@ -73,6 +74,18 @@ impl MariaDb {
     const fn from_storage(name: &'static str, storage: StorageEngine) -> Self {
         let served = EngineServer::from_program(name, &SERVER);
         Self { storage, blocks: BlockCompression::Recommended, served, plugins: OnceLock::new() }
+    }
+
+    fn find_promises(
+        &self,
+        durability: Durability,
+        settings: &[(String, String)],
+    ) -> [Option<Durability>; 2] {
+        let terms = OpenTerms { settings: settings.to_vec(), ..OpenTerms::new(durability) };
+        let fair = settings::list_settings(self.storage, self.blocks, &terms);
+        self.served.find_promises(&terms, fair, |all| {
+            promise::find_promise(self.storage, &|name| settings::user_value(all, name))
+        })
     }
 
     fn start_server(
@@ -161,10 +174,22 @@ impl Engine for MariaDb {
         durability: Durability,
         settings: &[(String, String)],
     ) -> std::result::Result<(), String> {
+        if fair::keeps_promise(self.find_promises(durability, settings)) {
+            return Ok(());
+        }
         let terms = OpenTerms { settings: settings.to_vec(), ..OpenTerms::new(durability) };
         let fair = settings::list_settings(self.storage, self.blocks, &terms);
         let kept = |level, own: &UserSettings<'_>| settings::keep_level(self.storage, level, own);
         self.served.check_user_settings(&terms, &fair, kept)
+    }
+
+    fn find_kept_level(
+        &self,
+        asked: Durability,
+        settings: &[(String, String)],
+    ) -> std::result::Result<Durability, String> {
+        let kept = fair::find_kept_level(asked, |level| self.find_promises(level, settings));
+        kept.map_or_else(|| self.check_user_settings(asked, settings).map(|()| asked), Ok)
     }
 
     fn standing(&self, name: &str, value: &str) -> SettingStanding {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::Declared;
 
-use crate::{Engine, EngineHome};
+use crate::Engine;
 
 /// A declared option. An experiment may vary it as a factor.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +111,7 @@ fn begins_option(text: &str) -> bool {
 
 fn parse_option(engine: &dyn Engine, piece: &str) -> Result<(String, String), String> {
     let (declared, about) = (engine.options(), engine.about());
-    let takes_settings = about.home == EngineHome::Server;
+    let takes_settings = engine.takes_settings();
     if declared.is_empty() && !takes_settings {
         return Err(format!(
             "`{0}` takes no options: it is built in, and its levels of `durability` and `memory` \

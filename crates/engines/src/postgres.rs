@@ -26,7 +26,7 @@ use crate::survey::LeftoverPolicy;
 use crate::{
     Database, DatabaseAddress, Debt, Durability, Engine, EngineCache, EngineDescription,
     EngineHome, Error, Least, ListenAddress, Loader, OpenTerms, PaymentSignature, Promise, Result,
-    Schema, ServerAddress, Session, Setting, SettingStanding, Statement, files,
+    Schema, ServerAddress, Session, Setting, SettingStanding, Statement, fair, files,
 };
 
 use debt::PostgresDebtWatch;
@@ -70,6 +70,17 @@ fn survives_kill(durability: Durability) -> bool {
 }
 
 impl Postgres {
+    fn find_promises(
+        &self,
+        durability: Durability,
+        settings: &[(String, String)],
+    ) -> [Option<Durability>; 2] {
+        let terms = OpenTerms { settings: settings.to_vec(), ..OpenTerms::new(durability) };
+        self.0.find_promises(&terms, settings::of_server(&terms), |all| {
+            Some(settings::find_promise(|name| all.last_value(name)))
+        })
+    }
+
     fn start_server(&self, directory: &Path, terms: &OpenTerms) -> Result<(Config, ServedData)> {
         let server = self.0.start_server(directory, terms, settings::of_server(terms))?;
         let mut config = Config::new();
@@ -147,8 +158,20 @@ impl Engine for Postgres {
         durability: Durability,
         settings: &[(String, String)],
     ) -> std::result::Result<(), String> {
+        if fair::keeps_promise(self.find_promises(durability, settings)) {
+            return Ok(());
+        }
         let terms = OpenTerms { settings: settings.to_vec(), ..OpenTerms::new(durability) };
         self.0.check_user_settings(&terms, &settings::of_server(&terms), settings::keep_level)
+    }
+
+    fn find_kept_level(
+        &self,
+        asked: Durability,
+        settings: &[(String, String)],
+    ) -> std::result::Result<Durability, String> {
+        let kept = fair::find_kept_level(asked, |level| self.find_promises(level, settings));
+        kept.map_or_else(|| self.check_user_settings(asked, settings).map(|()| asked), Ok)
     }
 
     fn standing(&self, name: &str, value: &str) -> SettingStanding {
@@ -417,7 +440,20 @@ fn recent_enough(client: &mut Client) -> Result<u32> {
     Ok(version)
 }
 
+/// What the server's settings promise, as a session has them.
+fn read_promise(client: &mut Client) -> Result<Durability> {
+    let mut found = Vec::new();
+    for name in settings::OF_PROMISE {
+        found.push((name, show_setting(client, name)?));
+    }
+    let value = |name: &str| found.iter().find(|(found, _)| *found == name).map(|(_, it)| &**it);
+    Ok(settings::find_promise(value))
+}
+
 fn confirm_durability(client: &mut Client, wanted: Durability) -> Result<()> {
+    if read_promise(client)? == wanted {
+        return Ok(());
+    }
     let settings = match wanted {
         Durability::None => [("fsync", "off"), ("synchronous_commit", "off")],
         Durability::Relaxed => [("fsync", "on"), ("synchronous_commit", "off")],

@@ -180,6 +180,20 @@ impl EngineServer {
         kept(terms.durability, &own)
     }
 
+    /// What the fair settings promise, without the user's and with them. `promise` reads settings.
+    pub fn find_promises(
+        &self,
+        terms: &OpenTerms,
+        fair: Vec<Setting>,
+        promise: impl Fn(&UserSettings<'_>) -> Option<Durability>,
+    ) -> [Option<Durability>; 2] {
+        let review = self.program.kind().review();
+        let mut all: Vec<_> = fair.into_iter().map(|it| (it.name, it.value)).collect();
+        let own = promise(&UserSettings::new(&all, review));
+        all.extend(self.merge_settings(terms));
+        [own, promise(&UserSettings::new(&all, review))]
+    }
+
     /// The fair settings, replaced by the user's: those of the terms, then those of the level.
     pub fn replace_settings(&self, fair: Vec<Setting>, terms: &OpenTerms) -> Vec<Setting> {
         fair::with_overrides(fair, &self.merge_settings(terms))
@@ -197,7 +211,6 @@ impl EngineServer {
         terms: &OpenTerms,
         fair: Vec<Setting>,
     ) -> Result<PrivateServer> {
-        self.check_user_settings(terms, &fair, |_, _| Ok(())).map_err(Error::Usage)?;
         let settings = self.replace_settings(fair, terms).into_iter();
         let launch = Launch {
             directory: directory.into(),

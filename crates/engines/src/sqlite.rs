@@ -18,17 +18,19 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, ffi};
 
 use crate::gate::TicketLock;
+use crate::options::EngineOptions;
 use crate::sql::Dialect;
 use crate::sql::session::{SqlSession, SqlStatements};
 use crate::statement::Action;
 use crate::{
     Database, DatabaseAddress, Debt, Durability, Engine, EngineCache, EngineDescription,
     EngineHome, Error, Least, Loader, OpenTerms, PaymentSignature, Promise, Result, Schema,
-    Session, Setting, Statement, Value,
+    Session, Setting, SettingStanding, Statement, Value, fair,
 };
 
 mod client;
 mod log;
+mod pragmas;
 mod prepared;
 mod rights;
 mod settings;
@@ -37,6 +39,7 @@ mod tests;
 
 use client::SqliteClient;
 use log::WriteAheadLog;
+use pragmas::SqlitePragmas;
 use prepared::{SqliteConnection, prepare_statement, prepare_statements, prepare_texts};
 use rights::SqliteRights;
 
@@ -61,7 +64,19 @@ const BEGIN_WRITE: usize = 1;
 const COMMIT: usize = 2;
 const ROLLBACK: usize = 3;
 
-pub struct Sqlite;
+pub struct Sqlite {
+    name: &'static str,
+    /// By the level; those of the terms come before them.
+    own: Vec<(String, String)>,
+}
+
+pub static SQLITE: Sqlite = Sqlite { name: "sqlite", own: Vec::new() };
+
+impl Sqlite {
+    fn merge_settings(&self, settings: &[(String, String)]) -> SqlitePragmas {
+        SqlitePragmas::from_settings(settings.iter().chain(&self.own))
+    }
+}
 
 /// A checkpoint writes the database's file, which commits leave alone; a turn of the log writes its header of 32
 /// bytes anew (sqlite.org/fileformat2.html#walformat).
@@ -77,7 +92,7 @@ impl Engine for Sqlite {
 
     fn about(&self) -> EngineDescription {
         EngineDescription {
-            name: "sqlite",
+            name: self.name,
             summary: "SQLite in the process, with a write-ahead log",
             promises: [
                 Promise::new(
@@ -111,8 +126,61 @@ impl Engine for Sqlite {
         rusqlite::version().into()
     }
 
+    fn takes_settings(&self) -> bool {
+        true
+    }
+
+    fn with(
+        &self,
+        name: &'static str,
+        options: &EngineOptions,
+    ) -> std::result::Result<Box<dyn Engine>, String> {
+        let own = options.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        Ok(Box::new(Self { name, own }))
+    }
+
+    fn standing(&self, name: &str, _: &str) -> SettingStanding {
+        pragmas::find_standing(name)
+    }
+
+    fn check_ready(
+        &self,
+        settings: &[(String, String)],
+        _: bool,
+    ) -> std::result::Result<(), Vec<String>> {
+        self.merge_settings(settings).try_values().map_err(|why| vec![why])
+    }
+
+    fn check_level(&self, durability: Durability) -> std::result::Result<(), String> {
+        self.check_user_settings(durability, &[])
+    }
+
+    fn check_user_settings(
+        &self,
+        durability: Durability,
+        settings: &[(String, String)],
+    ) -> std::result::Result<(), String> {
+        self.merge_settings(settings).check_level(durability)
+    }
+
+    fn find_kept_level(
+        &self,
+        asked: Durability,
+        settings: &[(String, String)],
+    ) -> std::result::Result<Durability, String> {
+        let pragmas = self.merge_settings(settings);
+        let kept = fair::find_kept_level(asked, |level| pragmas.find_promises(level));
+        kept.map_or_else(|| pragmas.check_level(asked).map(|()| asked), Ok)
+    }
+
     fn settings(&self, terms: &OpenTerms) -> Vec<Setting> {
-        settings::list_settings(terms)
+        let own = self.merge_settings(&terms.settings);
+        let mut all = settings::list_settings(terms);
+        if !own.has_log() {
+            all.retain(|setting| setting.name != "wal_checkpoint(PASSIVE)");
+            all.push(Setting::for_level("synchronous", own.synchronous_at(terms.durability)));
+        }
+        fair::with_overrides(all, own.as_pairs())
     }
 
     fn cache(&self, terms: &OpenTerms) -> Option<EngineCache> {
@@ -120,7 +188,7 @@ impl Engine for Sqlite {
     }
 
     fn least_memory(&self, _: u64, _: u64) -> Option<Least> {
-        Some(settings::LEAST)
+        self.own.is_empty().then_some(settings::LEAST)
     }
 
     fn prepares(&self) -> bool {
@@ -138,20 +206,27 @@ impl Engine for Sqlite {
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
-        Ok(Box::new(SqliteDatabase::new(directory, terms, schema, statements)?))
+        let pragmas = self.merge_settings(&terms.settings);
+        pragmas.check_level(terms.durability).map_err(Error::Usage)?;
+        Ok(Box::new(SqliteDatabase::new(directory, terms, pragmas, schema, statements)?))
     }
 }
 
 /// Plans stay as they are prepared: with the statistics of `ANALYZE`, SQLite would prepare a
 /// statement again whenever a parameter changes.
-fn open_connection(path: &FilePath, synchronous: &str) -> Result<Connection> {
+fn open_connection(
+    path: &FilePath,
+    synchronous: &str,
+    pragmas: &SqlitePragmas,
+) -> Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(PATIENCE)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
+    pragmas.set_file(&connection)?;
     connection.pragma_update(None, "synchronous", synchronous)?;
     // As LIKE is on the others.
     connection.pragma_update(None, "case_sensitive_like", true)?;
+    pragmas.set_connection(&connection)?;
     Ok(connection)
 }
 
@@ -221,6 +296,7 @@ struct SqliteDatabase {
     path: PathBuf,
     schema: Schema,
     terms: OpenTerms,
+    pragmas: SqlitePragmas,
     /// The texts of [`CONTROL`] follow those of the declared ones.
     statements: SqlStatements<SqlitePlan>,
     gate: TicketLock,
@@ -230,7 +306,8 @@ struct SqliteDatabase {
     checkpoints: Option<Checkpoints>,
     /// Keeps the log in place while sessions come and go; drains and checks.
     keeper: Mutex<Connection>,
-    log: WriteAheadLog,
+    /// `None` with a rollback journal.
+    log: Option<WriteAheadLog>,
     /// For syncing. Closed last: POSIX drops all of a process's locks on a file with the first of
     /// its descriptors that is closed.
     file: File,
@@ -240,13 +317,14 @@ impl SqliteDatabase {
     fn new(
         directory: &FilePath,
         terms: &OpenTerms,
+        pragmas: SqlitePragmas,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Self> {
         schema.validate()?;
         std::fs::create_dir_all(directory)?;
         let path = directory.join(FILE);
-        let mut keeper = open_connection(&path, "FULL")?;
+        let mut keeper = open_connection(&path, "FULL", &pragmas)?;
         keeper.busy_timeout(DRAIN_PATIENCE)?;
         create_schema(&mut keeper, schema)?;
         let mut statements = SqlStatements::new(SQL, schema, statements, plan_statement)?;
@@ -255,10 +333,11 @@ impl SqliteDatabase {
         }
         statements.texts.extend(CONTROL.map(String::from));
         let checkpoints = match terms.durability {
-            Durability::Relaxed => {
-                Some(Checkpoints::start_checkpoints(open_connection(&path, "NORMAL")?)?)
+            Durability::Relaxed if pragmas.has_log() => {
+                let connection = open_connection(&path, "NORMAL", &pragmas)?;
+                Some(Checkpoints::start_checkpoints(connection)?)
             }
-            Durability::None | Durability::Strict => None,
+            Durability::None | Durability::Relaxed | Durability::Strict => None,
         };
         Ok(Self {
             statements,
@@ -268,7 +347,11 @@ impl SqliteDatabase {
             sessions: AtomicUsize::new(0),
             misses: AtomicU64::new(0),
             checkpoints,
-            log: WriteAheadLog::from_database(&path, &keeper)?,
+            log: match pragmas.has_log() {
+                true => Some(WriteAheadLog::from_database(&path, &keeper)?),
+                false => None,
+            },
+            pragmas,
             keeper: Mutex::new(keeper),
             file: File::open(&path)?,
             path,
@@ -276,19 +359,15 @@ impl SqliteDatabase {
     }
 
     fn open_client(&self) -> Result<SqlSession<SqliteClient<'_>>> {
-        let mut connection = open_connection(&self.path, self.synchronous_level())?;
+        let mut connection = open_connection(&self.path, self.synchronous_level(), &self.pragmas)?;
         let rights = SqliteRights::restrict(&mut connection)?;
         let statements = prepare_statements(connection, &self.statements, self.terms.preparation)?;
         self.sessions.fetch_add(1, Ordering::Relaxed);
         Ok(SqlSession::new(SqliteClient::new(self, statements, rights)))
     }
 
-    fn synchronous_level(&self) -> &'static str {
-        match self.terms.durability {
-            Durability::None => "OFF",
-            Durability::Relaxed => "NORMAL",
-            Durability::Strict => "FULL",
-        }
+    fn synchronous_level(&self) -> &str {
+        self.pragmas.synchronous_at(self.terms.durability)
     }
 }
 
@@ -298,7 +377,7 @@ impl Database for SqliteDatabase {
     }
 
     fn load(&self, table: usize) -> Result<Box<dyn Loader + '_>> {
-        let connection = open_connection(&self.path, "OFF")?;
+        let connection = open_connection(&self.path, "OFF", &self.pragmas)?;
         set_cache(&connection, settings::CACHE.cache_bytes(&self.terms))?;
         let table = &self.schema.tables[table];
         connection.execute_batch("BEGIN IMMEDIATE")?;
@@ -339,17 +418,18 @@ impl Database for SqliteDatabase {
 
     /// A session hands its misses in when it ends.
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let mut counters = self.log.read_counters();
+        let log = self.log.as_ref();
+        let mut counters = log.map(WriteAheadLog::read_counters).unwrap_or_default();
         counters.push((MISSES, self.misses.load(Ordering::Relaxed)));
         counters
     }
 
     fn debt(&self) -> Result<Option<Debt>> {
-        self.log.measure_debt().map(Some)
+        self.log.as_ref().map(WriteAheadLog::measure_debt).transpose()
     }
 
     fn writes_back(&self) -> &'static [&'static str] {
-        &log::COUNTERS
+        if self.log.is_some() { &log::COUNTERS } else { &[] }
     }
 
     fn cache_misses(&self) -> &'static [&'static str] {

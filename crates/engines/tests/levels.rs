@@ -64,7 +64,8 @@ fn what_is_wrong_with_a_level_is_said_with_what_is_valid() {
         ("postgres/", &["is not an option"]),
         ("postgres/jit=on/jit=off", &["`jit` is twice"]),
         ("mariadb:innodb/compression=zlib/innodb_compression_default=OFF", &["two options", "set"]),
-        ("sqlite/path=/opt", &["`sqlite` takes no options", "write `sqlite` alone"]),
+        ("null/path=/opt", &["`null` takes no options", "write `null` alone"]),
+        ("sqlite/path=/opt", &["`sqlite` has no option `path`"]),
         ("postgre/jit=off", &["there is no engine `postgre`"]),
         (
             "mariadb:aria/compression=zlib",
@@ -81,7 +82,7 @@ fn what_is_wrong_with_a_level_is_said_with_what_is_valid() {
 fn an_engine_without_a_server_takes_only_the_options_that_it_declares() {
     for engine in ENGINES {
         let about = engine.about();
-        let takes = about.home == EngineHome::Server;
+        let takes = about.home == EngineHome::Server || about.name == "sqlite";
         let taken = find_level(&format!("{}/of_tomorrow=1", about.name)).is_some();
         assert_eq!(taken, takes, "{}", about.name);
     }
@@ -257,18 +258,18 @@ fn a_setting_of_a_table_that_undoes_a_level_is_refused_as_an_option_is() {
     const LEVELS: [Durability; 3] = Durability::ALL;
     const STRICT: &[Durability] = &[Durability::Strict];
     for (engine, settings, refused) in [
-        ("postgres", &[("synchronous_commit", "off")][..], &LEVELS[..]),
-        ("postgres", &[("Synchronous_Commit", "off")], &LEVELS),
-        ("postgres", &[("fsync", "OFF")], &LEVELS),
-        ("postgres", &[("full_page_writes", "OFF")], &LEVELS),
+        ("postgres", &[("synchronous_commit", "off")][..], STRICT),
+        ("postgres", &[("Synchronous_Commit", "off")], STRICT),
+        ("postgres", &[("fsync", "OFF")], &LEVELS[1..]),
+        ("postgres", &[("full_page_writes", "OFF")], &LEVELS[1..]),
         ("postgres", &[("full_page_writes", "ON")], &[]),
         ("postgres", &[("full_page_writes", "tru")], &[]),
         ("postgres", &[("work_mem", "1MB"), ("jit", "off")], &[]),
-        ("mariadb:innodb", &[("innodb_flush_log_at_trx_commit", "0")], &LEVELS),
-        ("mariadb:innodb", &[("loose-innodb-flush-log-at-trx-commit", "0")], &LEVELS),
-        ("mariadb:innodb", &[("innodb_flush_method", "nosync")], &LEVELS),
-        ("mariadb:innodb", &[("innodb_flush_method", "3")], &LEVELS),
-        ("mariadb:innodb", &[("innodb_flush_method", "LittleSync")], &LEVELS),
+        ("mariadb:innodb", &[("innodb_flush_log_at_trx_commit", "0")], STRICT),
+        ("mariadb:innodb", &[("loose-innodb-flush-log-at-trx-commit", "0")], STRICT),
+        ("mariadb:innodb", &[("innodb_flush_method", "nosync")], &LEVELS[1..]),
+        ("mariadb:innodb", &[("innodb_flush_method", "3")], &LEVELS[1..]),
+        ("mariadb:innodb", &[("innodb_flush_method", "LittleSync")], &LEVELS[1..]),
         ("mariadb:innodb", &[("innodb_flush_method", "O_DSYNC")], &[Durability::None]),
         ("mariadb:innodb", &[("innodb_flush_method", "fsync")], &[Durability::None]),
         ("mariadb:innodb", &[("innodb_doublewrite", "OFF")], &[]),
@@ -281,7 +282,7 @@ fn a_setting_of_a_table_that_undoes_a_level_is_refused_as_an_option_is() {
         ("mariadb:innodb", &[("enable_log_bin", "0")], &[]),
         ("mariadb:innodb", &[("log_bin", "ON"), ("skip_sync_binlog", "1")], STRICT),
         ("mariadb:innodb", &[("sync_binlog", "0")], &[]),
-        ("mariadb:rocksdb", &[("rocksdb_flush_log_at_trx_commit", "0")], &LEVELS),
+        ("mariadb:rocksdb", &[("rocksdb_flush_log_at_trx_commit", "0")], STRICT),
         ("mariadb:rocksdb", &[("rocksdb_write_disable_wal", "ON")], &LEVELS),
         ("mariadb:rocksdb", &[("rocksdb_write_disable_wal", "OFF")], &[]),
         ("mariadb:rocksdb", &[("rocksdb_manual_wal_flush", "ON")], &LEVELS[..2]),
@@ -292,8 +293,8 @@ fn a_setting_of_a_table_that_undoes_a_level_is_refused_as_an_option_is() {
         ("mariadb:rocksdb", &[("enable_rocksdb_write_disable_wal", "OFF")], &LEVELS),
         ("mariadb:innodb", &[("rocksdb_manual_wal_flush", "ON")], &[]),
         ("mariadb:rocksdb", &[("log_bin", "ON")], STRICT),
-        ("mariadb:aria", &[("aria_group_commit", "hard")], &LEVELS),
-        ("mariadb:aria", &[("aria_group_commit_interval", "9")], &LEVELS[..2]),
+        ("mariadb:aria", &[("aria_group_commit", "hard")], &LEVELS[..2]),
+        ("mariadb:aria", &[("aria_group_commit_interval", "9")], &LEVELS[..1]),
         ("mariadb:aria", &[("log_bin", "ON")], STRICT),
         ("tarantool:memtx", &[("wal_mode", "none")], &[Durability::None, Durability::Strict]),
         ("tarantool:vinyl", &[("wal_mode", "write")], &[Durability::None, Durability::Strict]),
@@ -327,6 +328,47 @@ fn a_setting_of_a_table_that_undoes_a_level_is_refused_as_an_option_is() {
 }
 
 #[test]
+fn a_setting_that_touches_the_promise_moves_a_trial_to_the_level_that_it_keeps() {
+    use Durability::{None as Nothing, Relaxed, Strict};
+    for (level, asked, kept) in [
+        ("postgres/work_mem=1MB", Strict, Some(Strict)),
+        ("postgres/synchronous_commit=off", Strict, Some(Relaxed)),
+        ("postgres/synchronous_commit=off/wal_writer_delay=10s", Strict, Some(Nothing)),
+        ("postgres/synchronous_commit=off/wal_writer_delay=300", Strict, Some(Relaxed)),
+        ("postgres/synchronous_commit=local", Relaxed, Some(Strict)),
+        ("postgres/fsync=off", Relaxed, Some(Nothing)),
+        ("postgres/full_page_writes=off", Strict, Some(Nothing)),
+        ("mariadb:innodb/innodb_flush_log_at_trx_commit=2", Strict, Some(Relaxed)),
+        ("mariadb:innodb/innodb_flush_log_at_trx_commit=1", Relaxed, Some(Strict)),
+        ("mariadb:innodb/innodb_flush_log_at_timeout=9", Strict, Some(Strict)),
+        ("mariadb:innodb/innodb_flush_log_at_timeout=9", Relaxed, Some(Nothing)),
+        ("mariadb:innodb/innodb_doublewrite=0", Strict, Some(Nothing)),
+        ("mariadb:innodb/innodb_flush_method=nosync", Strict, Some(Nothing)),
+        ("mariadb:innodb/log_bin=binlog", Strict, Some(Relaxed)),
+        ("mariadb:innodb/log_bin=binlog/sync_binlog=1", Strict, Some(Strict)),
+        ("mariadb:innodb/sync_binlog=0", Strict, Some(Strict)),
+        ("mariadb:rocksdb/rocksdb_write_disable_wal=1", Strict, None),
+        ("mariadb:rocksdb/rocksdb_manual_wal_flush=1", Relaxed, Some(Strict)),
+        ("mariadb:aria/aria_group_commit=soft", Strict, Some(Nothing)),
+        ("sqlite/page_size=8192", Strict, Some(Strict)),
+        ("sqlite/synchronous=NORMAL", Strict, Some(Relaxed)),
+        ("sqlite/synchronous=2", Relaxed, Some(Strict)),
+        ("sqlite/journal_mode=delete", Strict, Some(Strict)),
+        ("sqlite/journal_mode=delete/synchronous=FULL", Strict, Some(Relaxed)),
+        ("sqlite/journal_mode=truncate", Relaxed, Some(Relaxed)),
+        ("sqlite/journal_mode=memory", Strict, Some(Nothing)),
+    ] {
+        let engine = find_level(level).expect("it is right");
+        let found = engine.find_kept_level(asked, &[]);
+        assert_eq!(found.clone().ok(), kept, "{level} at {}: {found:?}", asked.name());
+        // What is told of a level that is not kept names the setting.
+        if let Some(kept) = kept {
+            engine.check_level(kept).unwrap_or_else(|said| panic!("{level}: {said}"));
+        }
+    }
+}
+
+#[test]
 fn a_level_with_more_options_is_the_level_that_has_them() {
     let with = |level, options: &[(&str, &str)]| find_with(ENGINES, level, options);
     for (level, options, canonical) in [
@@ -342,7 +384,7 @@ fn a_level_with_more_options_is_the_level_that_has_them() {
         ("postgres", ("path", "/opt/pg/fsync=off"), "`/fsync=off`, which begins another"),
         ("postgres", ("path", "/opt,1"), "holds `,`"),
         ("mariadb:innodb", ("compression", "lz4"), "valid: none, zlib"),
-        ("sqlite", ("compression", "zlib"), "`sqlite` takes no options"),
+        ("null", ("compression", "zlib"), "`null` takes no options"),
         ("mariadb:innodb/innodb_compression_default=ON", ("compression", "none"), "two options"),
     ] {
         let said = with(level, &[option]).map(|engine| engine.about().name).expect_err(level);

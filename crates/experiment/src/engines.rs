@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bakeoff_engines::{
-    Declared, Engine, EngineHome, EngineLevel, SettingStanding, find_with, urls,
+    DEFAULT, Declared, Durability, Engine, EngineLevel, SettingStanding, find_with, urls,
 };
 
 use crate::Factor;
@@ -93,11 +93,85 @@ impl Engines {
         ))
     }
 
+    /// The engines that the part of a factor's name before the point means, and the option or setting
+    /// after it: `mariadb.sync_binlog` is one of all `mariadb:…`.
+    fn split_setting<'n>(&self, factor: &'n str) -> Option<(Vec<&'static dyn Engine>, &'n str)> {
+        let (of, setting) = factor.split_once('.')?;
+        let engines: Vec<_> = self.0.iter().copied().filter(|it| is_of_kind(*it, of)).collect();
+        (!engines.is_empty() && !setting.is_empty()).then_some((engines, setting))
+    }
+
+    pub(crate) fn is_setting(&self, factor: &str) -> bool {
+        self.split_setting(factor).is_some()
+    }
+
+    /// Whether the name is that of an engine, or the part before the colon.
+    pub(crate) fn has_kind(&self, name: &str) -> bool {
+        self.0.iter().any(|engine| is_of_kind(*engine, name))
+    }
+
+    pub(crate) fn find_setting_factor(&self, name: &str) -> Option<Factor> {
+        let (engines, setting) = self.split_setting(name)?;
+        let (of, _) = name.split_once('.')?;
+        let by = |engine: &&'static dyn Engine| Declarer {
+            of: Factor::ENGINE,
+            name: engine.about().name.to_owned(),
+        };
+        let option = OptionFactor {
+            name: name.to_owned(),
+            summary: format!("`{setting}` of {of}"),
+            syntax: format!("a value that {of} takes, or {DEFAULT}"),
+            default: DEFAULT.to_owned(),
+            declared_by: engines.iter().map(by).collect(),
+        };
+        Some(option.intern())
+    }
+
+    /// The level with these settings, as their factors are named.
+    pub(crate) fn name_with(
+        &self,
+        level: &str,
+        options: &[(&str, &str)],
+    ) -> Result<String, ExperimentProblem> {
+        if options.is_empty() {
+            return Ok(level.to_owned());
+        }
+        let read = self.read_level(level, options)?;
+        let name = read.engine.about().name;
+        for setting in read.server_settings() {
+            // As in a level: its writer's trust is checked elsewhere.
+            self.check_setting(name, setting, true)?;
+        }
+        Ok(read.to_name())
+    }
+
+    /// The level of durability at which the level of an engine is run; `None` if it is asked itself,
+    /// or keeps none.
+    pub(crate) fn find_kept_level(
+        &self,
+        level: &str,
+        asked: &str,
+        settings: &[(String, String)],
+    ) -> Option<&'static str> {
+        if is_url(level) {
+            return None;
+        }
+        let engine = find_with(&self.0, level, &[]).ok()?;
+        let kept = engine.find_kept_level(Durability::from_name(asked)?, settings);
+        kept.ok().map(Durability::name)
+    }
+
     fn read_level(
         &self,
         level: &str,
         options: &[(&str, &str)],
     ) -> Result<EngineLevel, ExperimentProblem> {
+        let own = |(name, value): &(&'_ str, &'_ str)| {
+            (self.split_setting(name).map_or((*name).to_owned(), |(_, it)| it.to_owned()), (*value).to_owned())
+        };
+        let options: Vec<(String, String)> = options.iter().map(own).collect();
+        let options: Vec<_> = options.iter().map(|(name, value)| (&**name, &**value)).collect();
+        let options = &*options;
         // The engine itself reports errors of its options together.
         let engine = find_with(&self.0, level, options);
         let level = engine.and_then(|engine| EngineLevel::from_text(&self.0, engine.about().name));
@@ -133,7 +207,7 @@ impl Engines {
     }
 
     pub(crate) fn check_takes_settings(&self, name: &str) -> Result<(), ExperimentProblem> {
-        let takers = self.0.iter().filter(|engine| engine.home() == EngineHome::Server);
+        let takers = self.0.iter().filter(|engine| engine.takes_settings());
         let takers: Vec<&str> = takers.map(|engine| engine.about().name).collect();
         if takers.contains(&name) {
             return Ok(());
@@ -191,6 +265,12 @@ impl HasOptions for Engines {
     }
 
     fn value(&self, option: &str, text: &str) -> Option<Result<String, ExperimentProblem>> {
+        if let Some((engines, _)) = self.split_setting(option) {
+            let read = |engine: &dyn Engine| self.name_with(engine.about().name, &[(option, text)]);
+            let mut read = engines.into_iter().map(|engine| read(engine).map(|_| text.to_owned()));
+            let first = read.next()?;
+            return Some(first.or_else(|wrong| read.find_map(Result::ok).ok_or(wrong)));
+        }
         let declared = self.options().filter(|declared| declared.name == option);
         let mut read = declared.map(|declared| (declared.canonical)(text));
         let first = read.next()?;
@@ -199,18 +279,28 @@ impl HasOptions for Engines {
     }
 
     fn has(&self, level: &str, option: &str) -> bool {
+        if let Some((engines, _)) = self.split_setting(option) {
+            let name = engine_name(level);
+            return engines.iter().any(|engine| engine.about().name == name);
+        }
         let options = self.find(level).map(|engine| engine.options()).unwrap_or_default();
         options.iter().any(|it| it.factor.name == option)
     }
 
     fn gives(&self, level: &str, option: &str) -> bool {
         // In a canonical level only an option is written so.
-        self.has(level, option) && level.contains(&format!("/{option}="))
+        let own = self.split_setting(option).map_or(option, |(_, setting)| setting);
+        self.has(level, option) && level.contains(&format!("/{own}="))
     }
 
     fn takes(&self, level: &str, option: &str, value: &str) -> Result<(), ExperimentProblem> {
         self.read_level(level, &[(option, value)]).map(drop)
     }
+}
+
+fn is_of_kind(engine: &dyn Engine, kind: &str) -> bool {
+    let name = engine.about().name;
+    name == kind || name.split_once(':').is_some_and(|(before, _)| before == kind)
 }
 
 /// A URL is its own name. The level has no alias.

@@ -10,7 +10,7 @@ use toml::{Table, Value};
 use crate::disks::{EXAMPLE, model_table};
 use crate::level::{self, each_once, without_alias};
 use crate::{
-    Bounds, Cuts, EVERY, Factor, HOST, LIKE, PublishedArticle, ResponseTimeLimit, RowOrigin,
+    Bounds, Cuts, EVERY, Factor, HOST, LIKE, LevelMove, PublishedArticle, ResponseTimeLimit, RowOrigin,
     ServerSettings, bounds, images, keys,
 };
 
@@ -55,12 +55,20 @@ pub struct Experiment {
     pub published: Option<PublishedArticle>,
     /// The files of the user's own application; empty if the workload is built in.
     pub application: Table,
+    /// Trials that run at another level of durability than `factors` has.
+    pub moves: Vec<LevelMove>,
 }
 
 impl Experiment {
-    /// The given levels and the noise floor's; none if the workload lacks the factor.
+    /// The given levels, those of durability that settings keep instead, and the noise floor's; none
+    /// if the workload lacks the factor.
     pub fn run_levels(&self, factor: Factor) -> Vec<String> {
         let mut levels = self.factors.get(&factor).cloned().unwrap_or_default();
+        for kept in self.moves.iter().filter(|_| factor == Factor::DURABILITY).map(|it| &it.kept) {
+            if levels.iter().all(|level| without_alias(level) != kept) {
+                levels.push(kept.clone());
+            }
+        }
         if self.noise_floor && factor == self.compare {
             levels.extend(level::noise_floor_level(&levels));
         }

@@ -11,7 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::entries::{Around, TomlEntry, TomlValue, list_items, to_decimal, wrong_type};
-use crate::keys::{DISKS, KEYS, Layer, PUBLISHED, QUICK, SETTINGS, TABLES};
+use crate::keys::{DISKS, FACTORS, KEYS, Layer, PUBLISHED, QUICK, SETTINGS, TABLES};
 use crate::message::{ExperimentProblem, LocatedValue, SourceSpan, SourceText};
 use crate::{Factor, Preset, Vocabulary, WorkloadNames, layer, preset};
 
@@ -141,10 +141,11 @@ pub(crate) fn read_layers(
     }
     layer.application = find_application(&source.text);
     for (key, value) in in_order(table.get_ref()) {
-        if key.get_ref() != QUICK && TABLES.contains(&key.get_ref().as_ref()) {
+        let is_read = [QUICK, FACTORS].iter().all(|later| key.get_ref() != later);
+        if is_read && TABLES.contains(&key.get_ref().as_ref()) {
             continue;
         } else if key.get_ref() != QUICK {
-            reader.set_entry(&mut layer, key, value, &TABLES[..4]);
+            reader.set_entry(&mut layer, key, value, &TABLES[..5]);
         } else if let DeValue::Table(table) = value.get_ref() {
             let quick = quick.insert(Layer::default());
             let outer = std::mem::replace(&mut reader.workload, of_quick);
@@ -254,17 +255,13 @@ impl ExperimentReader<'_> {
         more: &[&str],
     ) {
         let name = key.get_ref().as_ref();
+        let is_table = matches!(value.get_ref(), DeValue::Table(_));
+        if name == FACTORS || is_table && self.vocabulary.engines.has_kind(name) {
+            let before = if name == FACTORS { "" } else { name };
+            return self.set_factors(layer, before, value);
+        }
         if self.vocabulary.is_factor(name) {
-            match self.vocabulary.find_factor(self.workload, name) {
-                Ok(factor) => {
-                    let levels = self.read_levels(factor, value);
-                    layer.factors.insert(factor, levels);
-                }
-                Err(problem) => {
-                    self.problems.push(problem.at_place(&self.place_of_span(Some(key.span()))))
-                }
-            }
-            return;
+            return self.set_factor(layer, name, key, value);
         }
         if !KEYS.contains(&name) {
             let unknown = ExperimentProblem::new(format!("unknown key `{name}`"));
@@ -280,6 +277,45 @@ impl ExperimentReader<'_> {
         let entry = TomlEntry { name, value, source: self.source };
         if let Err(problem) = layer.set(&entry, &around) {
             self.problems.push(problem.at_place(&self.place_of_span(Some(value.span()))));
+        }
+    }
+
+    /// Of a table below an engine's name, each key is one of its settings.
+    fn set_factors(&mut self, layer: &mut Layer, before: &str, value: &TomlValue<'_>) {
+        let DeValue::Table(table) = value.get_ref() else {
+            let problem = wrong_type(FACTORS, "a table", value);
+            return self.problems.push(problem.at_place(&self.place_of_span(Some(value.span()))));
+        };
+        for (key, value) in in_order(table) {
+            let name = match before {
+                "" => key.get_ref().to_string(),
+                before => format!("{before}.{}", key.get_ref()),
+            };
+            match value.get_ref() {
+                DeValue::Table(_) => self.set_factors(layer, &name, value),
+                _ => self.set_factor(layer, &name, key, value),
+            }
+        }
+    }
+
+    fn set_factor(
+        &mut self,
+        layer: &mut Layer,
+        name: &str,
+        key: &TomlKey<'_>,
+        value: &TomlValue<'_>,
+    ) {
+        let place = self.place_of_span(Some(key.span()));
+        match self.vocabulary.find_factor(self.workload, name) {
+            Ok(factor) => {
+                let levels = self.read_levels(factor, value);
+                if layer.factors.insert(factor, levels).is_some() {
+                    let title = format!("the levels of `{factor}` are given twice");
+                    let problem = ExperimentProblem::new(title).with_help("leave one out");
+                    self.problems.push(problem.at_place(&place));
+                }
+            }
+            Err(problem) => self.problems.push(problem.at_place(&place)),
         }
     }
 
@@ -306,6 +342,10 @@ impl ExperimentReader<'_> {
             // A parameter of a disk may be one.
             DeValue::Float(number) if matches!(factor, Factor::Option(_)) => {
                 Ok(LocatedValue { value: number.as_str().to_owned(), place })
+            }
+            // A setting of a server may be one.
+            DeValue::Boolean(on) if self.vocabulary.engines.is_setting(factor.name()) => {
+                Ok(LocatedValue { value: if *on { "on" } else { "off" }.to_owned(), place })
             }
             _ => {
                 let expected = "a string, a whole number, or a list of these";

@@ -24,8 +24,10 @@ pub(crate) const QUICK: &str = "quick";
 pub(crate) const DISKS: &str = "disks";
 pub(crate) const SETTINGS: &str = "settings";
 pub(crate) const PUBLISHED: &str = "published";
+/// Factors may stand in a table of their own.
+pub(crate) const FACTORS: &str = "factors";
 /// Tables that are no settings of keys.
-pub(crate) const TABLES: [&str; 5] = [QUICK, DISKS, SETTINGS, PUBLISHED, APPLICATION];
+pub(crate) const TABLES: [&str; 6] = [QUICK, DISKS, SETTINGS, PUBLISHED, FACTORS, APPLICATION];
 
 pub(crate) fn is_key(name: &str) -> bool {
     KEYS.contains(&name) || TABLES.contains(&name)

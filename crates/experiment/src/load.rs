@@ -12,7 +12,7 @@ use crate::message::{Error, ExperimentProblem, LocatedValue, SourceSpan, SourceT
 use crate::options::HasOptions;
 use crate::{
     Bounds, Experiment, Factor, FlagOverrides, PlannerNames, RowOrigin, Vocabulary, WorkloadNames,
-    file, images, level,
+    engine_settings, file, images, level,
 };
 
 mod bounds_checks;
@@ -74,11 +74,12 @@ impl Experiment {
 
     /// Checks keys that depend on each other.
     fn from_layer(
-        layer: Layer,
+        mut layer: Layer,
         source: &Arc<SourceText>,
         vocabulary: &Vocabulary,
     ) -> Result<Self, Error> {
         let place = SourceSpan { source: Arc::clone(source), span: None };
+        let mut problems = engine_settings::expand_settings(&mut layer, vocabulary);
         let workload = require_named(&layer, vocabulary, &place)?;
         let limit = value_of(&layer.find_limit);
         let compare = compared_factor(&layer, workload);
@@ -92,13 +93,13 @@ impl Experiment {
             Bounds::new(least, most, value_of(&layer.max_time))
         };
         let bounds = planner.repeats.then(bounds);
-        let mut problems = check_together(&layer.factors, compare, &workload.scales);
+        problems.extend(check_together(&layer.factors, compare, &workload.scales));
         let rows_from = || match layer.text {
             None => RowOrigin::default(workload, vocabulary),
             Some(_) => None,
         };
         let name = value_of(&layer.name).unwrap_or_else(|| file::default_name(source));
-        let experiment = Self {
+        let mut experiment = Self {
             title: value_of(&layer.title).unwrap_or_else(|| name.clone()),
             name,
             workload: workload.name.clone(),
@@ -122,7 +123,9 @@ impl Experiment {
             cuts,
             published: layer.published,
             application: layer.application,
+            moves: Vec::new(),
         };
+        experiment.moves = experiment.find_moves(vocabulary);
         let wrong = power::check_power_cuts(
             &experiment,
             &layer.factors,

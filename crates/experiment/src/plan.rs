@@ -216,12 +216,21 @@ fn lay_out(experiment: &Experiment) -> TrialPlan {
                     levels.insert(experiment.compare, compared[*level].clone());
                     PlannedTrial { order, cell: Cell { levels }, image: images[*level] }
                 });
-                let trials = trials.collect();
+                let trials: Vec<_> = trials.filter(|it| is_run(experiment, &it.cell)).collect();
+                if trials.is_empty() {
+                    continue;
+                }
                 blocks.push(TrialBlock { number: blocks.len() as u32, repetition, trials });
             }
         }
     }
     TrialPlan { blocks }
+}
+
+/// Whether the engine's settings keep the cell's level of durability.
+fn is_run(experiment: &Experiment, cell: &Cell) -> bool {
+    let levels = cell.level(Factor::ENGINE).zip(cell.level(Factor::DURABILITY));
+    levels.is_none_or(|(engine, durability)| experiment.runs_at(engine, durability))
 }
 
 fn group_sharing(combinations: &[BTreeMap<Factor, String>]) -> Vec<Vec<usize>> {

@@ -112,7 +112,7 @@ impl Vocabulary {
 
     pub(crate) fn is_factor(&self, name: &str) -> bool {
         let all = self.factors_of(None).into_iter().chain(self.option_factors(None));
-        all.into_iter().any(|factor| factor.name() == name)
+        all.into_iter().any(|factor| factor.name() == name) || self.engines.is_setting(name)
     }
 
     pub(crate) fn find_factor(
@@ -122,6 +122,10 @@ impl Vocabulary {
     ) -> Result<Factor, ExperimentProblem> {
         let mut all = self.factors_of(workload).into_iter().chain(self.option_factors(workload));
         if let Some(factor) = all.find(|factor| factor.name() == name) {
+            return Ok(factor);
+        }
+        let has_engines = workload.is_none_or(|workload| workload.has_factor(Factor::ENGINE));
+        if let Some(factor) = self.engines.find_setting_factor(name).filter(|_| has_engines) {
             return Ok(factor);
         }
         let title = match workload.filter(|_| self.is_factor(name)) {

@@ -7,7 +7,7 @@ use std::thread;
 
 use bakeoff_engines::{Durability, EngineHome};
 use bakeoff_experiment::{
-    Cell, Cuts, Experiment, Factor, PlannedTrial, Shard, TrialBlock, TrialPlan, without_alias,
+    Cell, Cuts, Experiment, Factor, LevelMove, PlannedTrial, Shard, TrialBlock, TrialPlan, engine_name, without_alias,
 };
 use bakeoff_results::{LeftOut, in_words};
 
@@ -32,6 +32,7 @@ pub struct Plan<'a> {
 impl<'a> Plan<'a> {
     pub fn from_experiment(registry: &'a Registry, experiment: &'a Experiment) -> Self {
         ask_servers(registry, experiment);
+        let refused = try_settings(registry, experiment);
         let mut left_out: BTreeMap<Refusal, (u32, u32)> = BTreeMap::new();
         let whole = experiment.plan();
         let mut cells: BTreeMap<(Cell, u32), Result<Arc<ResolvedTrial>, Refusal>> = BTreeMap::new();
@@ -41,6 +42,11 @@ impl<'a> Plan<'a> {
             for planned in &block.trials {
                 let resolved = cells.entry((planned.cell.clone(), planned.image));
                 let resolved = resolved.or_insert_with_key(|(cell, image)| {
+                    let name = cell.level(Factor::ENGINE).unwrap_or_default();
+                    let why = refused.iter().find(|(level, _)| level == name);
+                    why.map_or(Ok(()), |(_, why)| {
+                        Err(Refusal::from_cell(cell, &[Factor::ENGINE], why))
+                    })?;
                     resolve_trial(registry, experiment, cell, *image).map(Arc::new)
                 });
                 let Err(refusal) = resolved else { continue };
@@ -59,6 +65,9 @@ impl<'a> Plan<'a> {
                     left_out.entry(refusal).or_default().1 += count_cuts_each(experiment) as u32;
                 }
             }
+        }
+        for (refusal, trials) in find_moved(experiment, &whole) {
+            left_out.entry(refusal).or_default().0 += trials;
         }
         let trials = TrialPlan { blocks };
         let compares =
@@ -175,6 +184,23 @@ pub fn describe_left_out(left_out: &LeftOut) -> String {
     format!("not run: {words} ({}): {}", counts.join(", "), left_out.why)
 }
 
+/// The trials of engines whose settings keep another level of durability, at the level that they are
+/// not run at.
+fn find_moved(experiment: &Experiment, whole: &TrialPlan) -> Vec<(Refusal, u32)> {
+    let all = || whole.blocks.iter().flat_map(|block| &block.trials);
+    let told = |LevelMove { engine, asked, kept }: &LevelMove| {
+        let is_there = |trial: &&PlannedTrial| {
+            trial.cell.level(Factor::ENGINE) == Some(engine)
+                && trial.cell.level(Factor::DURABILITY) == Some(kept)
+        };
+        let level = |factor: Factor, level: &String| (factor.name().to_owned(), level.clone());
+        let levels = [level(Factor::ENGINE, engine), level(Factor::DURABILITY, asked)];
+        let why = format!("its settings keep durability {kept}, not {asked}: it is run at {kept} instead");
+        (Refusal { levels: levels.into(), why }, all().filter(is_there).count() as u32)
+    };
+    experiment.moves.iter().map(told).collect()
+}
+
 /// Whether a block has two different levels; a level and its alias are one.
 fn has_comparison(block: &TrialBlock, compare: Factor) -> bool {
     let levels = block.trials.iter().map(|trial| without_alias(trial.cell.aliased_level(compare)));
@@ -184,6 +210,34 @@ fn has_comparison(block: &TrialBlock, compare: Factor) -> bool {
 fn count_cuts_each(experiment: &Experiment) -> usize {
     let cuts = experiment.cuts.as_ref();
     cuts.map_or(0, |cuts: &Cuts| cuts.numbers().len() * cuts.file_systems.len())
+}
+
+/// How many servers read their settings at the same time.
+const TRIED_AT_ONCE: usize = 4;
+
+/// The levels whose own settings their server does not take, each with what it says. What is not
+/// installed at all is found before the run.
+fn try_settings(registry: &Registry, experiment: &Experiment) -> Vec<(String, String)> {
+    let levels = experiment.run_levels(Factor::ENGINE);
+    let levels: BTreeSet<&str> = levels.iter().map(|level| without_alias(level)).collect();
+    let has_own = |level: &&str| engine_name(level) != *level;
+    let levels: Vec<&str> = levels.into_iter().filter(has_own).collect();
+    let try_level = &|level: &str| {
+        let engine = registry.engine(level).filter(|engine| engine.available().is_ok())?;
+        let problems = engine.check_ready(&experiment.settings_of(level), true).err()?;
+        Some((level.to_owned(), problems.join("; ")))
+    };
+    let mut refused = Vec::new();
+    for some in levels.chunks(TRIED_AT_ONCE) {
+        thread::scope(|scope| {
+            let ask = |level| thread::Builder::new().spawn_scoped(scope, move || try_level(level));
+            let asked: Vec<_> = some.iter().map(|level| ask(*level)).collect();
+            // One that could not be tried now is tried before the run.
+            let answers = asked.into_iter().filter_map(|it| it.ok()?.join().ok()?);
+            refused.extend(answers);
+        });
+    }
+    refused
 }
 
 /// Asks all external servers at once: an absent one may take seconds to answer. The answers are

@@ -4,7 +4,6 @@ mod settings;
 
 use std::path::Path;
 
-use bakeoff_engines::EngineHome;
 use bakeoff_experiment::{
     Declared, Experiment, Factor, FlagOverrides, HOST, LIKE, Vocabulary, WorkloadNames,
 };
@@ -58,8 +57,18 @@ fn list_factors_of(
     for factor in workload.factors.iter().copied().chain(options) {
         table.add_row([factor.name(), &describe_factor(vocabulary, factor, None)]);
     }
+    if workload.has_factor(Factor::ENGINE) {
+        table.add_row(SETTING_FACTORS);
+    }
     Ok(table)
 }
+
+/// Those that have no names of their own here.
+const SETTING_FACTORS: [&str; 2] = [
+    "ENGINE.SETTING",
+    "a setting of an engine, as postgres.work_mem, mariadb.sync_binlog or sqlite.page_size: its values \
+     are levels of that engine\nlevels: values that the engine takes, and default",
+];
 
 /// A line of what it is, one of its levels, one of its default, and one of who has it.
 fn describe_factor(vocabulary: &Vocabulary, factor: Factor, has: Option<&str>) -> String {
@@ -266,13 +275,8 @@ fn engines_table(registry: &Registry) -> Table {
             let Declared { name, syntax, summary, .. } = option.factor;
             table.add_row(["", "option", &format!("/{name}={syntax}"), summary]);
         }
-        if about.home == EngineHome::Server {
-            table.add_row([
-                "",
-                "option",
-                "/SETTING=VALUE",
-                "any setting of the server by its name",
-            ]);
+        if engine.takes_settings() {
+            table.add_row(["", "option", "/SETTING=VALUE", "any setting of it by its name"]);
         }
     }
     for (scheme, kind) in bakeoff_engines::urls::KINDS {
@@ -379,6 +383,7 @@ fn factors_table(vocabulary: &Vocabulary) -> Table {
         let declarers = option.declarers().join(", ");
         table.add_row([factor.name(), &describe_factor(vocabulary, factor, Some(&declarers))]);
     }
+    table.add_row(SETTING_FACTORS);
     table
 }
 

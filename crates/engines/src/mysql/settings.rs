@@ -87,26 +87,35 @@ pub(super) fn keep_level(
     {
         return Err(fair::explain_undone_level(durability, buffered, value, "OFF"));
     }
-    // Its value is the name of a file: the log is on, whatever the name.
-    let logs =
-        own.find_settings("log_bin").any(|(name, value)| parse_switch(name, value) != Some(false));
-    // The server takes the last of a name; MariaDB's default is 0.
-    let synced = values("sync_binlog").last().unwrap_or("0");
-    if logs && durability == Durability::Strict && synced != "1" {
-        return Err(fair::explain_undone_level(durability, "sync_binlog", synced, "1"));
+    let synced = user_value(own, "sync_binlog").unwrap_or_else(|| "0".into());
+    if user_value(own, "log_bin").is_some_and(|it| it == "1")
+        && durability == Durability::Strict
+        && synced != "1"
+    {
+        return Err(fair::explain_undone_level(durability, "sync_binlog", &synced, "1"));
     }
     Ok(())
 }
 
+/// The value that the server takes of the user's settings; `1` and `0` for what a name switches.
+/// `log_bin` is the name of a file: the log is on, whatever the name.
+pub(super) fn user_value(own: &UserSettings<'_>, setting: &str) -> Option<String> {
+    let (name, value) = own.find_settings(setting).last()?;
+    if setting == "log_bin" {
+        return Some(if parse_switch(name, value) == Some(false) { "0" } else { "1" }.into());
+    }
+    Some(effective_value(name, value).to_owned())
+}
+
 /// Whether InnoDB syncs nothing, or not its log, by that method: a word's beginning stands for the word, and
 /// a number for its place (mariadb.com/kb/en/innodb-system-variables/#innodb_flush_method).
-fn never_syncs(method: &str) -> bool {
+pub(super) fn never_syncs(method: &str) -> bool {
     let method = method.to_ascii_lowercase();
     let begins = |word: &str| !method.is_empty() && word.starts_with(&method);
     begins("nosync") || begins("littlesync") || method == "2" || method == "3"
 }
 
-fn is_on(value: &str) -> bool {
+pub(super) fn is_on(value: &str) -> bool {
     ["on", "true", "1"].iter().any(|word| value.eq_ignore_ascii_case(word))
 }
 

@@ -6,7 +6,7 @@ use mysql::prelude::Queryable;
 
 use std::time::Duration;
 
-use super::error;
+use super::{error, promise};
 use crate::options::{EngineOption, EngineOptions};
 use crate::{Durability, Error, Least, Promise, Result};
 
@@ -298,13 +298,29 @@ pub(super) fn confirm_durability(
     check_promise(&found, storage, wanted).map_err(Error::Usage)
 }
 
+/// What the server's variables promise.
+fn read_promise(found: &[(String, String)], storage: StorageEngine) -> Option<Durability> {
+    let value = |name: &str| {
+        let variable = found.iter().find(|(found, _)| found.eq_ignore_ascii_case(name));
+        variable.map(|(_, value)| value.clone())
+    };
+    promise::find_promise(storage, &value)
+}
+
+/// What the settings of a level promise: MyRocks' weakest level gives more than its name.
+fn own_promise(storage: StorageEngine, level: Durability) -> Option<Durability> {
+    let set = storage.durability_settings(level).iter();
+    let set: Vec<_> = set.map(|(name, value)| ((*name).into(), (*value).into())).collect();
+    read_promise(&set, storage)
+}
+
 fn check_promise(
-    found: &[(String, String)],
+    found_all: &[(String, String)],
     storage: StorageEngine,
     wanted: Durability,
 ) -> std::result::Result<(), String> {
     let found = |name: &str| {
-        let variable = found.iter().find(|(found, _)| found.eq_ignore_ascii_case(name));
+        let variable = found_all.iter().find(|(found, _)| found.eq_ignore_ascii_case(name));
         variable.map_or("nothing", |(_, value)| value)
     };
     let differs = |name: &str, value: &str| {
@@ -314,8 +330,13 @@ fn check_promise(
              change the setting, or ask for another level"
         ))
     };
+    let own = storage.durability_settings(wanted);
+    let is_known = own.iter().all(|(name, _)| found(name) != "nothing");
+    if is_known && read_promise(found_all, storage) == own_promise(storage, wanted) {
+        return Ok(());
+    }
     let is_on = |name: &str| found(name).eq_ignore_ascii_case("ON");
-    for (name, value) in storage.durability_settings(wanted) {
+    for (name, value) in own {
         if !found(name).eq_ignore_ascii_case(value) {
             return differs(name, value);
         }
@@ -365,13 +386,21 @@ mod tests {
             (StorageEngine::RocksDb, vec![rocksdb("2"), unlogged], &[]),
             (StorageEngine::RocksDb, vec![innodb("1")], &[]),
             (StorageEngine::InnoDb, vec![innodb("2"), buffered], &[Durability::Relaxed]),
-            (StorageEngine::InnoDb, vec![innodb("1"), ("log_bin", "ON")], &[]),
+            (
+                StorageEngine::InnoDb,
+                vec![innodb("1"), ("log_bin", "ON"), ("innodb_flush_method", "O_DIRECT")],
+                &[Durability::Relaxed],
+            ),
             (
                 StorageEngine::InnoDb,
                 vec![innodb("1"), ("log_bin", "ON"), ("sync_binlog", "1")],
                 &STRICT,
             ),
-            (StorageEngine::InnoDb, vec![innodb("1"), ("innodb_flush_method", "nosync")], &[]),
+            (
+                StorageEngine::InnoDb,
+                vec![innodb("1"), ("innodb_flush_method", "nosync")],
+                &[Durability::None],
+            ),
         ] {
             let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
             let found: Vec<_> = variables.iter().map(own).collect();

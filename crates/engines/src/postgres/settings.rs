@@ -59,6 +59,42 @@ pub(super) fn of_session(terms: &OpenTerms) -> Vec<Setting> {
     ]
 }
 
+/// What [`find_promise`] asks for.
+pub(super) const OF_PROMISE: [&str; 4] =
+    ["fsync", "full_page_writes", "synchronous_commit", "wal_writer_delay"];
+
+/// The level that these settings give; a setting without a value has its default. Without page
+/// images in the log, a page that is half written at a power cut stays broken. With
+/// `synchronous_commit=off` a cut takes what was committed in three delays of the log's writer
+/// (postgresql.org/docs/current/wal-async-commit.html).
+pub(super) fn find_promise<'v>(value: impl Fn(&str) -> Option<&'v str>) -> Durability {
+    let [fsync, images, synchronous, delay] = OF_PROMISE.map(value);
+    let is_lost = |value: Option<&str>| value.is_some_and(|value| !is_on(value));
+    if is_lost(fsync) || is_lost(images) {
+        return Durability::None;
+    }
+    if !synchronous.is_some_and(is_off) {
+        return Durability::Strict;
+    }
+    match delay.and_then(parse_delay_ms).is_some_and(|delay_ms| delay_ms > 1000.0 / 3.0) {
+        true => Durability::None,
+        false => Durability::Relaxed,
+    }
+}
+
+/// A number without a unit is in milliseconds.
+fn parse_delay_ms(value: &str) -> Option<f64> {
+    let end = value.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(value.len());
+    let (number, unit) = value.split_at(end);
+    let factor = match unit.trim() {
+        "us" => 0.001,
+        "" | "ms" => 1.0,
+        "s" => 1e3,
+        _ => 60e3,
+    };
+    Some(number.parse::<f64>().ok()? * factor)
+}
+
 /// Refuses settings of the user that undo a durability level in ways that bakeoff's own settings
 /// don't cover: only the page images in the log mend a page that is half written at a power cut.
 pub(super) fn keep_level(durability: Durability, own: &UserSettings<'_>) -> Result<(), String> {
@@ -68,6 +104,13 @@ pub(super) fn keep_level(durability: Durability, own: &UserSettings<'_>) -> Resu
             Err(fair::explain_undone_level(durability, "full_page_writes", value, "on"))
         }
     }
+}
+
+/// `synchronous_commit` has words besides, each of which waits for the log of this server.
+fn is_off(value: &str) -> bool {
+    let value = value.trim().to_ascii_lowercase();
+    let begins = |word: &str, least: usize| value.len() >= least && word.starts_with(&value);
+    value == "0" || begins("off", 2) || begins("false", 1) || begins("no", 1)
 }
 
 /// Whether PostgreSQL reads a value as true: it takes the beginning of a word for the word

@@ -40,6 +40,9 @@ impl<'a> SqliteClient<'a> {
     /// part, again when their number changes.
     fn share_cache(&mut self) -> Result<()> {
         let sessions = self.database.sessions.load(Ordering::Relaxed);
+        if self.database.pragmas.has_cache() {
+            return Ok(());
+        }
         if self.shared_by != sessions {
             let bytes = settings::CACHE.cache_bytes(&self.database.terms) / sessions as u64;
             self.rights.lift(|| set_cache(self.statements.borrow_owner(), bytes))?;

@@ -20,6 +20,10 @@ fn schema() -> Schema {
     Schema { tables: vec![table] }
 }
 
+fn plain() -> SqlitePragmas {
+    SqlitePragmas::from_settings([].iter())
+}
+
 fn open(folder: &FilePath, durability: Durability) -> SqliteDatabase {
     let by_kind = Action::Read(TableRead::by_prefix(0, AccessPath::Index(0), 1, &[0, 2]));
     let statements = vec![
@@ -27,7 +31,65 @@ fn open(folder: &FilePath, durability: Durability) -> SqliteDatabase {
         Statement { name: "insert".into(), action: Action::Insert { table: 0 } },
     ];
     let terms = OpenTerms { memory_bytes: Some(32 << 20), ..OpenTerms::new(durability) };
-    SqliteDatabase::new(folder, &terms, &schema(), &statements).expect("open")
+    SqliteDatabase::new(folder, &terms, plain(), &schema(), &statements).expect("open")
+}
+
+#[test]
+fn settings_of_a_level_reach_the_file_and_each_session() {
+    for (level, durability, journal, pragmas) in [
+        ("sqlite/page_size=8192/cache_size=77", Durability::Strict, "wal", [8192, 77, 2]),
+        ("sqlite/cache_size=-99/synchronous=EXTRA", Durability::Strict, "wal", [4096, -99, 3]),
+        ("sqlite/journal_mode=delete/cache_size=5", Durability::Strict, "delete", [4096, 5, 3]),
+        ("sqlite/journal_mode=delete/cache_size=5", Durability::Relaxed, "delete", [4096, 5, 2]),
+        ("sqlite/journal_mode=TRUNCATE/cache_size=5", Durability::None, "truncate", [4096, 5, 0]),
+        ("sqlite/journal_mode=persist/cache_size=5", Durability::Strict, "persist", [4096, 5, 2]),
+        ("sqlite/journal_mode=memory/cache_size=5", Durability::None, "memory", [4096, 5, 0]),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let engine = crate::find_level(level).expect("it is right");
+        engine.check_ready(&[], false).unwrap_or_else(|said| panic!("{level}: {said:?}"));
+        let options = level.split('/').skip(1).map(|option| {
+            let (name, value) = option.split_once('=').expect("it has a value");
+            (name.to_owned(), value.to_owned())
+        });
+        let pairs: Vec<_> = options.collect();
+        let terms = OpenTerms { settings: pairs.clone(), ..OpenTerms::new(durability) };
+        let own = SqlitePragmas::from_settings(pairs.iter());
+        let statements = [Statement { name: "insert".into(), action: Action::Insert { table: 0 } }];
+        let database = SqliteDatabase::new(folder.path(), &terms, own, &schema(), &statements);
+        let database = database.expect("open");
+        let mut loader = database.load(0).expect("a load");
+        loader.row(&[Value::Int(1), Value::Int(1), Value::Int(1)]).expect("a row");
+        loader.finish().expect("the load's end");
+        let mut client = database.open_client().expect("a session");
+        let row = [Value::Null, Value::Int(2), Value::Int(2)];
+        client.run(0, &row, &mut Rows::new()).expect("a write");
+        let found = ["page_size", "cache_size", "synchronous"].map(|it| ask_pragma(&client, it));
+        assert_eq!(found, pragmas, "{level} at {durability:?}");
+        let connection = client.client.statements.borrow_owner();
+        let mode = || connection.pragma_query_value(None, "journal_mode", |row| row.get(0));
+        let mode: String = client.client.rights.lift(mode).expect("a setting");
+        assert_eq!(mode, journal, "{level}");
+        assert_eq!(database.debt().expect("it is known").is_some(), journal == "wal", "{level}");
+        database.drain().unwrap_or_else(|error| panic!("{level}: {error}"));
+        assert!(database.check().expect("it runs").is_empty(), "{level}");
+    }
+}
+
+/// SQLite itself says nothing of the first, and takes other values instead of the next.
+#[test]
+fn a_setting_that_sqlite_does_not_take_is_told_before_a_trial() {
+    for (level, part) in [
+        ("sqlite/page_sice=4096", "no setting `page_sice`"),
+        ("sqlite/page_size=5000", "does not take page_size=5000: it has 4096 then"),
+        ("sqlite/page_size=many", "does not take page_size=many"),
+        ("sqlite/synchronous=most", "does not take synchronous=most"),
+        ("sqlite/journal_mode=off", "not with `off`"),
+    ] {
+        let engine = crate::find_level(level).expect("it is read");
+        let said = engine.check_ready(&[], false).expect_err(level).join("\n");
+        assert!(said.contains(part), "{level}: {said}");
+    }
 }
 
 /// What a session's own statements may not ask.
@@ -67,7 +129,7 @@ fn each_durability_is_the_setting_that_is_told() {
         let folder = tempfile::tempdir().expect("a folder");
         let database = open(folder.path(), durability);
         let client = database.open_client().expect("a session");
-        let told = Sqlite.about().promises.map(|promise| promise.settings.expect("settings"));
+        let told = SQLITE.about().promises.map(|promise| promise.settings.expect("settings"));
         assert!(
             told[setting as usize]
                 .contains(&format!("synchronous={}", database.synchronous_level()))
@@ -129,9 +191,9 @@ fn pages_that_a_session_has_to_fetch_are_counted_when_it_ends() {
 fn the_log_tells_what_was_written_back() {
     let dir = tempfile::tempdir().unwrap();
     let terms = OpenTerms::new(Durability::Strict);
-    let database = SqliteDatabase::new(dir.path(), &terms, &schema(), &[]).unwrap();
+    let database = SqliteDatabase::new(dir.path(), &terms, plain(), &schema(), &[]).unwrap();
     let counters =
-        || -> Vec<u64> { database.log.read_counters().into_iter().map(|it| it.1).collect() };
+        || -> Vec<u64> { database.counters().into_iter().take(2).map(|it| it.1).collect() };
     let keeper = database.keeper.lock().unwrap();
     keeper.execute_batch("CREATE TABLE owed (text)").unwrap();
     let before = counters();
@@ -173,7 +235,7 @@ fn a_drain_waits_for_a_checkpoint_that_is_under_way() {
     let stop = std::sync::atomic::AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
-            let other = open_connection(&folder.path().join(FILE), "FULL").expect("a connection");
+            let other = open_connection(&folder.path().join(FILE), "FULL", &plain()).expect("a connection");
             while !stop.load(Ordering::Relaxed) {
                 let checkpoint = "PRAGMA wal_checkpoint(PASSIVE)";
                 other.query_row(checkpoint, [], |_| Ok(())).expect("a checkpoint");

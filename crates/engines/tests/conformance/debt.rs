@@ -24,7 +24,7 @@ struct Trial {
 
 const TRIALS: [Trial; 7] = [
     Trial {
-        engine: &sqlite::Sqlite,
+        engine: &sqlite::SQLITE,
         settings: &[],
         row: 2000,
         paid: &["log not checkpointed"],

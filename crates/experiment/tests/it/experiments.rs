@@ -365,6 +365,38 @@ fn settings_come_in_many_forms_and_leave_in_one() {
 }
 
 #[test]
+fn settings_of_engines_as_factors_are_levels_of_the_engines_that_have_them() {
+    let expect = |toml: &str, line: &str, engines: &[&str]| {
+        let experiment = good(toml, line);
+        assert_eq!(experiment.factors[&Factor::ENGINE], engines, "{line}");
+        assert_eq!(experiment.compare, Factor::ENGINE, "{line}");
+        let again = good(&experiment.to_toml(), "");
+        assert_eq!(again.factors, experiment.factors, "it is the same from its own file");
+    };
+    let three = "workload = \"redmine\"\nengine = [\"sqlite\", \"mariadb:innodb@x\", \"lmdb\"]\n";
+    let both = [
+        "sqlite",
+        "mariadb:innodb/a_x=1/b_x=off@x",
+        "mariadb:innodb/a_x=1@x",
+        "mariadb:innodb/a_x=2/b_x=off@x",
+        "mariadb:innodb/a_x=2@x",
+        "lmdb",
+    ];
+    expect(three, "--factor=mariadb.a_x=1,2 --factor=mariadb:innodb.b_x=off,default", &both);
+    // In a file by a name with a point, below the engine, and in a table of factors.
+    let below = "\"mariadb:innodb\".b_x = [false, \"default\"]\n";
+    expect(&format!("{three}mariadb.a_x = [1, 2]\n{below}"), "", &both);
+    expect(&format!("{three}\"mariadb.a_x\" = [1, 2]\n{below}"), "", &both);
+    expect(&format!("{three}[factors]\nmariadb.a_x = [1, 2]\n{below}"), "", &both);
+    let quick = format!("{three}[quick.factors]\nmariadb.a_x = [1, 2]\n[quick]\n{below}");
+    expect(&quick, "--quick", &both);
+    let one = ["mariadb:innodb/auto.x=7"];
+    let only = "workload = \"redmine\"\nengine = \"mariadb:innodb\"\n";
+    expect(only, "--factor=mariadb.auto.x=7 --compare=mariadb.auto.x", &one);
+    expect(only, "--factor=mariadb.auto.x=default", &["mariadb:innodb"]);
+}
+
+#[test]
 fn a_device_of_ones_own_is_named_by_file_quick_and_flags() {
     let toml = format!(
         "{GOOD}disk = [\"host\", \"mine\"]\n[quick]\ndisk = \"mine\"\n\

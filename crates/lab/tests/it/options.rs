@@ -2,7 +2,7 @@
 
 use bakeoff_devices::device::model::DeviceModel;
 use bakeoff_devices::device::ssd;
-use bakeoff_experiment::Experiment;
+use bakeoff_experiment::{Experiment, Factor};
 use bakeoff_lab::spec::DiskSpec;
 use bakeoff_lab::{Plan, Registry, resolve_trial};
 
@@ -52,6 +52,75 @@ fn an_engine_is_staged_with_the_options_that_factors_give_it() {
             "sqlite on host {}",
         ]
     );
+}
+
+/// By itself each is refused at strict; another one's blocks stay as they are.
+#[test]
+fn a_setting_that_touches_the_promise_is_run_at_the_level_that_it_keeps_and_told() {
+    let text = "workload = 'point'\nengine = ['sqlite', 'lmdb']\nrepetitions = 3\n\
+                sqlite.synchronous = ['default', 'NORMAL', 'OFF']\n";
+    let planned = |text: &str| {
+        let experiment = load(&registry(), text).unwrap();
+        let registry = registry();
+        let plan = Plan::from_experiment(&registry, &experiment);
+        plan.ensure_comparable().expect("sqlite and lmdb are compared");
+        let block = |it: &bakeoff_experiment::TrialBlock| {
+            let name = |factor| it.trials[0].cell.base(factor).to_owned();
+            let engines = it.trials.iter().map(|it| it.cell.base(Factor::ENGINE).to_owned());
+            let mut engines: Vec<String> = engines.collect();
+            engines.sort_unstable();
+            format!("{}: {}", name(Factor::DURABILITY), engines.join(" "))
+        };
+        let mut blocks: Vec<String> = plan.trials.blocks.iter().map(block).collect();
+        blocks.sort_unstable();
+        let left_out: Vec<String> =
+            plan.left_out.iter().map(bakeoff_lab::plan::describe_left_out).collect();
+        (blocks, left_out)
+    };
+    let once = text.replace("repetitions = 3\n", "");
+    let (blocks, told) = planned(&once);
+    assert_eq!(
+        blocks,
+        [
+            "none: sqlite/synchronous=OFF",
+            "relaxed: sqlite/synchronous=NORMAL",
+            "strict: lmdb sqlite",
+        ]
+    );
+    let why = |level: &str, kept: &str| {
+        format!(
+            "not run: {level} × durability strict (1 trial): its settings keep durability {kept}, not \
+             strict: it is run at {kept} instead"
+        )
+    };
+    assert_eq!(
+        told,
+        [why("sqlite/synchronous=NORMAL", "relaxed"), why("sqlite/synchronous=OFF", "none")]
+    );
+    // Where that level is run, it is compared there, and nothing is run twice.
+    let (blocks, _) = planned(&format!("{once}durability = ['strict', 'relaxed', 'none']\n"));
+    assert_eq!(
+        blocks,
+        [
+            "none: lmdb sqlite sqlite/synchronous=OFF",
+            "relaxed: lmdb sqlite sqlite/synchronous=NORMAL",
+            "strict: lmdb sqlite",
+        ]
+    );
+}
+
+/// The other engines go on.
+#[test]
+fn a_setting_that_its_engine_refuses_is_left_out_with_its_own_words() {
+    let text = "workload = 'point'\nengine = ['sqlite', 'lmdb']\nsqlite.page_size = ['default', 5000]\n";
+    let (trials, left_out) = crate::planned(&registry(), text);
+    assert_eq!(trials, 2);
+    let [one] = &left_out[..] else { panic!("{left_out:?}") };
+    assert!(one.contains("sqlite/page_size=5000 (1 trial): SQLite does not take"), "{one}");
+    let alone = load(&registry(), &text.replace(", 'lmdb'", "").replace("'default', ", ""));
+    let (registry, alone) = (registry(), alone.unwrap());
+    let refused = Plan::from_experiment(&registry, &alone).ensure_comparable();
+    assert!(refused.unwrap_err().to_string().contains("it has 4096 then"));
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn a_session_gets_no_file_no_pragma_and_no_schema() {
         let ask = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, String>(0));
         [ask("PRAGMA journal_mode"), ask("SELECT group_concat(name) FROM sqlite_schema")]
     };
-    let other = open_connection(&database.path, "FULL").expect("a connection");
+    let other = open_connection(&database.path, "FULL", &super::plain()).expect("a connection");
     other.execute_batch("ANALYZE").expect("statistics");
     let before = control(&other);
     for attack in ATTACKS {
