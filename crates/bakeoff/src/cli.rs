@@ -151,7 +151,8 @@ pub struct RunArguments {
     #[command(flatten)]
     pub own: OwnFactors,
     /// Levels of any factor that the workload has, or of an option of its engines or a parameter of its
-    /// disks, by the name (see `bakeoff list factors`); may be given several times
+    /// disks, by the name (see `bakeoff list factors`), or of a setting of an engine:
+    /// postgres.work_mem=4MB,64MB; may be given several times
     #[arg(
         long = "factor",
         value_name = "NAME=LEVELS",

@@ -29,11 +29,23 @@ impl Durability {
         }
     }
 
+    /// What a power cut does, after "it".
+    pub fn describe_loss(self) -> &'static str {
+        match self {
+            Self::None => "may lose or break anything at a power cut",
+            Self::Relaxed => "may lose up to a second at a power cut",
+            Self::Strict => "keeps every commit at a power cut",
+        }
+    }
+
     /// The level of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.name() == name)
     }
 }
+
+/// The level of a server by URL that is run at what its owner's settings promise.
+pub const AS_IS: &str = "as-is";
 
 /// How an engine gives one durability level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 pub(crate) mod address;
 #[cfg(test)]
 pub(crate) mod fake;
+pub(crate) mod local_server;
 pub(crate) mod panics;
 pub(crate) mod password;
 pub(crate) mod tls;

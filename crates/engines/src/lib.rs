@@ -46,7 +46,7 @@ mod value;
 pub use address::{DatabaseAddress, ListenAddress, ServerAddress};
 pub use debt::{Debt, DebtTurn, DebtUnit, DeferredWork, Payment, PaymentCall, PaymentSignature};
 pub use declared::{DEFAULT, Declared, DeclaredLevels, LevelForm};
-pub use durability::{Durability, Promise};
+pub use durability::{AS_IS, Durability, Promise};
 pub use error::{Error, Result};
 pub use fair::{EngineCache, Least, Setting};
 pub use lookup::{find_among, find_level, find_with};
@@ -71,6 +71,8 @@ pub enum Preparation {
 pub struct OpenTerms {
     /// What a commit promises.
     pub durability: Durability,
+    /// Whether the level is what a server by URL promises, so that nothing of it is set.
+    pub as_is: bool,
     /// Bytes that the engine's processes and their page cache have together, if they are limited.
     /// The engine sizes its caches by this (see [`fair`]); somebody else enforces it.
     pub memory_bytes: Option<u64>,
@@ -90,6 +92,7 @@ impl OpenTerms {
     pub const fn new(durability: Durability) -> Self {
         Self {
             durability,
+            as_is: false,
             memory_bytes: None,
             preparation: Preparation::OncePerSession,
             settings: Vec::new(),
@@ -202,6 +205,19 @@ pub trait Engine: Send + Sync {
             Some(promise) => Err(format!("it has no such level: {}", promise.source)),
             None => Err("it has no such level".into()),
         }
+    }
+
+    /// The level that the settings of a server by URL promise. The error says why no level can be told.
+    fn find_own_level(&self) -> std::result::Result<Durability, String> {
+        Err(format!(
+            "{AS_IS} is a server by URL with the settings that its owner gave it, and bakeoff starts this engine \
+             itself: choose none, relaxed or strict by `durability`"
+        ))
+    }
+
+    /// The process of a server by URL, if it runs on this machine: it is no disturbance.
+    fn find_local_server(&self) -> Option<u32> {
+        None
     }
 
     /// Whether a level is still given with these settings (name, value) of the user. No program is

@@ -16,11 +16,13 @@ pub(crate) struct UrlDatabase {
     secret: Option<Secret>,
     url_has_it: bool,
     survey: OnceLock<ServerSurvey>,
+    process: OnceLock<Option<u32>>,
 }
 
 impl UrlDatabase {
     pub fn new(name: String, secret: Option<Secret>, url_has_it: bool) -> Self {
-        Self { name: String::leak(name), secret, url_has_it, survey: OnceLock::new() }
+        let (survey, process) = (OnceLock::new(), OnceLock::new());
+        Self { name: String::leak(name), secret, url_has_it, survey, process }
     }
 
     pub fn password(&self) -> Password {
@@ -34,6 +36,11 @@ impl UrlDatabase {
     /// A text without the password, which a server may repeat.
     pub fn hide_password(&self, text: &str) -> String {
         self.secret.as_ref().map_or_else(|| text.to_owned(), |secret| secret.hidden_in(text))
+    }
+
+    /// It is looked for once: the look is a connection.
+    pub fn find_process(&self, find: impl FnOnce() -> Option<u32>) -> Option<u32> {
+        *self.process.get_or_init(find)
     }
 
     pub fn survey(&self, ask: impl FnOnce() -> ServerSurvey) -> &ServerSurvey {
@@ -77,6 +84,8 @@ impl LeftoverPolicy {
 pub(crate) struct ServerSurvey {
     pub version: String,
     pub lacks: Vec<(Durability, String)>,
+    /// What its settings promise; `None` if they promise nothing that can be told.
+    pub own: Option<Durability>,
     pub problems: Vec<String>,
     pub tables: ObstructingTables,
     /// The part of the check after trials that can't be made, and what would allow it.
@@ -121,6 +130,17 @@ impl ServerSurvey {
     pub fn check_level(&self, durability: Durability) -> Result<(), String> {
         let why = self.lacks.iter().find(|(level, _)| *level == durability);
         why.map_or(Ok(()), |(_, why)| Err(why.clone()))
+    }
+
+    /// A server that does not answer is reported with the obstacles.
+    pub fn find_own_level(&self) -> Result<Durability, String> {
+        let unknown = "with its settings a kill of the server alone takes commits, or nobody knows how many a power \
+                       cut takes";
+        match self.own {
+            Some(own) => Ok(own),
+            None if !self.problems.is_empty() => Ok(Durability::Strict),
+            None => Err(unknown.into()),
+        }
     }
 
     /// The obstacles; with `reuse`, tables that bakeoff made are none.

@@ -109,7 +109,8 @@ impl SettingExpansion<'_> {
             if own.len() > MOST_SETTINGS {
                 return Err(too_many_settings(base, own.len()));
             }
-            let count = own.iter().fold(1_usize, |all, (_, levels)| all.saturating_mul(levels.len()));
+            let count =
+                own.iter().fold(1_usize, |all, (_, levels)| all.saturating_mul(levels.len()));
             if count.saturating_add(expanded.len()) > MOST_LEVELS {
                 return Err(too_many_levels(base, count));
             }

@@ -167,7 +167,10 @@ impl Engines {
         options: &[(&str, &str)],
     ) -> Result<EngineLevel, ExperimentProblem> {
         let own = |(name, value): &(&'_ str, &'_ str)| {
-            (self.split_setting(name).map_or((*name).to_owned(), |(_, it)| it.to_owned()), (*value).to_owned())
+            (
+                self.split_setting(name).map_or((*name).to_owned(), |(_, it)| it.to_owned()),
+                (*value).to_owned(),
+            )
         };
         let options: Vec<(String, String)> = options.iter().map(own).collect();
         let options: Vec<_> = options.iter().map(|(name, value)| (&**name, &**value)).collect();

@@ -10,8 +10,8 @@ use toml::{Table, Value};
 use crate::disks::{EXAMPLE, model_table};
 use crate::level::{self, each_once, without_alias};
 use crate::{
-    Bounds, Cuts, EVERY, Factor, HOST, LIKE, LevelMove, PublishedArticle, ResponseTimeLimit, RowOrigin,
-    ServerSettings, bounds, images, keys,
+    Bounds, Cuts, EVERY, Factor, HOST, LIKE, LevelMove, PublishedArticle, ResponseTimeLimit,
+    RowOrigin, ServerSettings, bounds, images, keys,
 };
 
 /// Every level is valid.

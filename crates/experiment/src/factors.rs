@@ -1,7 +1,7 @@
 //! The lab's own factors, each with a line in [`Factor::OWN`]: those here are described and no more; one
 //! whose levels are read has a file.
 
-use bakeoff_engines::Durability;
+use bakeoff_engines::{AS_IS, Durability};
 use bakeoff_results::OwnFactor;
 
 use crate::factor::{Factor, LabFactor, Valid};
@@ -38,11 +38,13 @@ impl Factor {
     pub const DURABILITY: Self = Self::Own(&LabFactor {
         name: OwnFactor::Durability.as_str(),
         summary: "what a commit promises",
-        syntax: "none, relaxed or strict",
-        help: "none, relaxed, strict: what a power cut may take",
+        syntax: "none, relaxed or strict; as-is for a server by URL",
+        help: "none, relaxed, strict: what a power cut may take; as-is: what a server by URL promises, which is its \
+               default",
         default: Some("strict"),
         valid: Valid::Text(|text| {
-            one_of("durability", text, &Durability::ALL.map(Durability::name))
+            let [none, relaxed, strict] = Durability::ALL.map(Durability::name);
+            one_of("durability", text, &[none, relaxed, strict, AS_IS])
         }),
         bare: true,
     });

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bakeoff_engines::DEFAULT;
+use bakeoff_engines::{AS_IS, DEFAULT};
 
 use crate::engines::TRUST;
 use crate::keys::Layer;
@@ -331,8 +331,11 @@ fn with_defaults(
     workload: &WorkloadNames,
     compare: Factor,
 ) -> BTreeMap<Factor, Vec<String>> {
+    let mut engines = given.get(&Factor::ENGINE).into_iter().flatten();
+    let by_url = engines.any(|engine| engine.value.contains("://"));
     let levels = |factor: Factor| match given.get(&factor) {
         Some(levels) => levels.iter().map(|level| level.value.clone()).collect(),
+        None if factor == Factor::DURABILITY && by_url => vec![AS_IS.to_owned()],
         None => vec![factor.default_level().unwrap_or_else(|| &workload.scales[0]).to_owned()],
     };
     let factors = workload.factors.iter().chain(given.keys()).chain([&compare]);

@@ -7,7 +7,8 @@ use std::thread;
 
 use bakeoff_engines::{Durability, EngineHome};
 use bakeoff_experiment::{
-    Cell, Cuts, Experiment, Factor, LevelMove, PlannedTrial, Shard, TrialBlock, TrialPlan, engine_name, without_alias,
+    Cell, Cuts, Experiment, Factor, LevelMove, PlannedTrial, Shard, TrialBlock, TrialPlan,
+    engine_name, without_alias,
 };
 use bakeoff_results::{LeftOut, in_words};
 
@@ -195,7 +196,9 @@ fn find_moved(experiment: &Experiment, whole: &TrialPlan) -> Vec<(Refusal, u32)>
         };
         let level = |factor: Factor, level: &String| (factor.name().to_owned(), level.clone());
         let levels = [level(Factor::ENGINE, engine), level(Factor::DURABILITY, asked)];
-        let why = format!("its settings keep durability {kept}, not {asked}: it is run at {kept} instead");
+        let why = format!(
+            "its settings keep durability {kept}, not {asked}: it is run at {kept} instead"
+        );
         (Refusal { levels: levels.into(), why }, all().filter(is_there).count() as u32)
     };
     experiment.moves.iter().map(told).collect()

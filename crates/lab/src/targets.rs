@@ -142,6 +142,12 @@ pub trait Subject: Send + Sync {
         false
     }
 
+    /// The process of a server that somebody else runs on this machine: what it uses is no
+    /// disturbance.
+    fn find_local_server(&self) -> Option<u32> {
+        None
+    }
+
     /// Keeps other bakeoffs off an external server until the result is dropped.
     fn claim(&self) -> Result<DatabaseClaim, TrialError> {
         Ok(Box::new(()))

@@ -67,7 +67,7 @@ fn list_factors_of(
 const SETTING_FACTORS: [&str; 2] = [
     "ENGINE.SETTING",
     "a setting of an engine, as postgres.work_mem, mariadb.sync_binlog or sqlite.page_size: its values \
-     are levels of that engine\nlevels: values that the engine takes, and default",
+     are levels of that engine\nlevels: values that the engine takes, and default\nof: engines whose levels take settings",
 ];
 
 /// A line of what it is, one of its levels, one of its default, and one of who has it.

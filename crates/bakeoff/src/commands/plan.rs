@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_engines::{Engine, EngineHome};
+use bakeoff_engines::{AS_IS, Engine, EngineHome};
 use bakeoff_experiment::{
     Bounds, Cell, Cpus, Cuts, EngineState, Experiment, Factor, LevelSubstitute, MemoryLimit,
     TrialBlock, without_alias,
@@ -87,8 +87,15 @@ pub fn collect_remarks(plan: &Plan<'_>) -> Vec<String> {
         let name = trial.cell.base(Factor::ENGINE);
         Some(format!("{name}: its tables and indexes are not checked after trials: {why}"))
     });
+    let as_is = plan.resolved_cells().filter_map(|trial| {
+        let own = trial.cell.level(Factor::DURABILITY)? == AS_IS;
+        let promised = trial.engine.filter(|_| own)?.find_own_level().ok()?;
+        let name = trial.cell.base(Factor::ENGINE);
+        Some(format!("{name} as it is: it {}, by its settings", promised.describe_loss()))
+    });
     run.chain(cut)
         .filter_map(remark)
+        .chain(as_is)
         .chain(unchecked)
         .collect::<BTreeSet<_>>()
         .into_iter()

@@ -181,6 +181,46 @@ fn a_database_elsewhere_is_filled_for_each_trial_and_its_password_kept_nowhere()
     assert_eq!(theirs.must("SELECT count(*) FROM bench.office").trim(), "1");
 }
 
+/// A binary log as MariaDB comes is not synced: the server keeps `relaxed`, whatever it is asked for. Its user has
+/// what the guide says, and no more.
+#[test]
+#[ignore = "slow: make test-slow"]
+fn a_server_as_it_is_runs_with_the_rights_of_the_guide_at_what_its_settings_promise() {
+    if !installed(&["mariadb:innodb"]) {
+        return;
+    }
+    let (place, theirs) = (Place::new(), Theirs::start_with(&[("log_bin", "binlog")]));
+    let guide = include_str!("../../../../docs/engines.md");
+    let (_, sql) = guide.split_once("```sql\n").unwrap();
+    let (sql, _) = sql.split_once("-- PostgreSQL").unwrap();
+    assert!(sql.contains("GRANT CREATE, ALTER"), "{sql}");
+    theirs.must(
+        &sql.replace("CREATE USER user", "CREATE USER user@localhost")
+            .replace("TO user", "TO user@localhost"),
+    );
+    let socket = theirs.socket().display();
+    let engines = format!("mysql://user:password@localhost/db?socket={socket}#InnoDB,sqlite");
+    let done = place.run(&["run", "redmine", "--quick", "--engine", &engines, "--dry-run"]);
+    done.says(&["a server by URL is run as it is: --durability as-is --disk host"]);
+    place.write("mine.toml", "workload = \"point\"\nengine = \"sqlite\"\n");
+    let start = ["run", "mine.toml", "--out", "r", "--engine", &engines, "--full"];
+    let done = place.run(&[&start[..], &SHORT].concat()).code(0);
+    done.says(&["as it is: it may lose up to a second at a power cut", "as it is"]);
+    let document = place.json("r");
+    let ran = trials(&document);
+    assert_eq!(ran.len(), 2, "{document}");
+    for (_, trial) in ran {
+        assert_eq!(
+            (&trial["valid"], &trial["levels"]["durability"]),
+            (&true.into(), &"as-is".into())
+        );
+    }
+    let text = place.run(&["report", "r", "--format", "md"]).code(0);
+    assert!(!text.out().contains("strict durability"), "{}", text.out());
+    let strict = ["run", "mine.toml", "--out", "s", "--engine", &engines, "--durability", "strict"];
+    place.run(&strict).code(2).says(&["strict needs sync_binlog=1"]);
+}
+
 /// Has each new table refuse all rows, but not what is only tried.
 const REFUSES_ROWS: &str = "\
     CREATE FUNCTION refuse_rows() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ \
@@ -270,8 +310,8 @@ fn what_a_server_elsewhere_can_not_have_is_in_the_plan_and_not_run() {
     let alone = run("c", &engines, &["--durability", "none"]).code(2);
     alone.says(&["nothing is left to compare", &line]);
     // Its power is not cut either.
-    let cuts = ["--disk", "null,host", "--cuts", "2", "--dry-run"];
-    let planned = run("d", &engines, &cuts).code(2);
+    let cuts = "--disk null,host --cuts 2 --durability strict --dry-run";
+    let planned = run("d", &engines, &super::words(cuts)).code(2);
     planned
         .says(&["2 power cuts", &format!("{shown} (2 power cuts): bakeoff can't cut the power")]);
 }

@@ -32,8 +32,10 @@ fn the_tables_of_the_guide_are_the_programs_own() {
         let declared = declared.filter(|option| option.name != "path");
         let declared = declared
             .map(|option| format!("`{}`: {} ({})", option.name, option.summary, option.syntax));
-        let server = about.home == EngineHome::Server;
-        let settings = server.then(|| "those of all servers".to_owned());
+        let settings = engine.takes_settings().then(|| match about.home {
+            EngineHome::Server => "those of all servers".to_owned(),
+            EngineHome::Process | EngineHome::External => "its settings by their names".to_owned(),
+        });
         let options: Vec<String> = declared.chain(settings).collect();
         let options = if options.is_empty() { "none".into() } else { options.join("; ") };
         let (name, summary) = (about.name, about.summary);
@@ -243,7 +245,9 @@ fn the_example_with_a_url_runs_as_it_is_written() {
     let planned = run(&["--dry-run"]);
     let (told, planned_s) = (seconds(told).expect("a time"), estimated(&planned.out()));
     assert!((0.8..1.25).contains(&(told / planned_s)), "{told} s: {}", planned.out());
-    assert_eq!(planned.err(), "", "nothing is in its way");
+    // Nothing is in its way.
+    assert!(planned.err().starts_with("a server by URL is run as it is: "), "{}", planned.err());
+    assert_eq!(planned.err().lines().count(), 1, "{}", planned.err());
     let short = "--seconds 0.5 --repetitions 1 --noise-floor false --out r";
     let done = run(&super::words(short));
     assert!(!done.err().contains("not run"), "{}", done.err());

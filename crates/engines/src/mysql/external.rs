@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mysql::prelude::Queryable;
-use mysql::{OptsBuilder, SslOpts};
+use mysql::{Opts, OptsBuilder, SslOpts};
 
 use super::{MariaDbDatabase, StorageEngine, error, login, survey};
 use crate::external::address::{ServerHost, ServerUrl, UrlSyntax};
+use crate::external::local_server;
 use crate::external::password::{Secret, of_environment, of_file};
 use crate::external::tls::{TransportSecurity, read_certificates, system_roots};
 use crate::survey::{LeftoverPolicy, ServerSurvey, UrlDatabase};
@@ -155,6 +156,16 @@ fn to_ssl_options(transport: TransportSecurity, authority: Option<PathBuf>) -> O
     }
 }
 
+impl ExternalMariaDb {
+    fn find_listener(&self) -> Option<u32> {
+        let opts = Opts::from(self.opts.clone());
+        match opts.get_socket() {
+            Some(socket) => local_server::find_socket_owner(Path::new(socket)),
+            None => local_server::find_port_owner(&opts.get_ip_or_hostname(), opts.get_tcp_port()),
+        }
+    }
+}
+
 impl Engine for ExternalMariaDb {
     fn about(&self) -> EngineDescription {
         EngineDescription {
@@ -178,6 +189,14 @@ impl Engine for ExternalMariaDb {
 
     fn check_level(&self, durability: Durability) -> std::result::Result<(), String> {
         self.ask_server().check_level(durability)
+    }
+
+    fn find_own_level(&self) -> std::result::Result<Durability, String> {
+        self.ask_server().find_own_level()
+    }
+
+    fn find_local_server(&self) -> Option<u32> {
+        self.database.find_process(|| self.find_listener())
     }
 
     fn check_ready(

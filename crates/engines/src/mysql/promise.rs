@@ -35,7 +35,11 @@ fn find_innodb_promise(value: &dyn Fn(&str) -> Option<String>) -> Durability {
         return Durability::Strict;
     }
     let seconds = value("innodb_flush_log_at_timeout").and_then(|value| value.parse().ok());
-    if seconds.is_some_and(|seconds: u64| seconds > 1) { Durability::None } else { Durability::Relaxed }
+    if seconds.is_some_and(|seconds: u64| seconds > 1) {
+        Durability::None
+    } else {
+        Durability::Relaxed
+    }
 }
 
 fn find_rocksdb_promise(value: &dyn Fn(&str) -> Option<String>) -> Option<Durability> {

@@ -298,6 +298,15 @@ pub(super) fn confirm_durability(
     check_promise(&found, storage, wanted).map_err(Error::Usage)
 }
 
+pub(super) fn read_server_promise(
+    server: &mut Conn,
+    storage: StorageEngine,
+) -> Result<Option<Durability>> {
+    let found: Vec<(String, String)> =
+        server.query("SHOW GLOBAL VARIABLES").map_err(error::to_error)?;
+    Ok(read_promise(&found, storage))
+}
+
 /// What the server's variables promise.
 fn read_promise(found: &[(String, String)], storage: StorageEngine) -> Option<Durability> {
     let value = |name: &str| {

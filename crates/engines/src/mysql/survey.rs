@@ -56,14 +56,15 @@ fn look_at_server(server: &mut Conn, storage: StorageEngine) -> Result<ServerSur
     if let Some(why) = check_storage_offered(server, storage)? {
         problems.push(why);
         // What is not there has no settings, and no level would be said to be lacking.
-        return Ok(ServerSurvey { version, lacks: Vec::new(), problems, tables, unchecked: None });
+        return Ok(ServerSurvey { version, problems, tables, ..ServerSurvey::default() });
     }
     if tables.others.is_none() {
         problems.extend(missing_rights(server)?);
     }
     let lacks =
         survey::find_lacking_levels(|level| storage::confirm_durability(server, storage, level));
-    Ok(ServerSurvey { version, lacks, problems, tables, unchecked: None })
+    let own = storage::read_server_promise(server, storage)?;
+    Ok(ServerSurvey { version, lacks, own, problems, tables, unchecked: None })
 }
 
 /// Two sessions at a time, as trials open them, each of which prepares a statement and runs it in a

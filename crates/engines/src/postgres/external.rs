@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use postgres::Client;
 use tokio_postgres::Config;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{Host, SslMode};
 
 use super::error::NO_PASSWORD;
 use super::{PROMISES, PostgresDatabase, settings, survey};
 use crate::external::address::{ServerHost, ServerUrl, UrlSyntax};
+use crate::external::local_server;
 use crate::external::password::{Secret, find_passfile, of_environment, of_passfile};
 use crate::external::tls::{Tls, TransportSecurity, read_certificates};
 use crate::survey::{LeftoverPolicy, REUSE, SILENCE, ServerSurvey, UrlDatabase};
@@ -76,7 +77,7 @@ impl ExternalPostgres {
     }
 
     fn ask_server(&self) -> &ServerSurvey {
-        let terms = OpenTerms::new(Durability::Strict);
+        let terms = OpenTerms { as_is: true, ..OpenTerms::new(Durability::Strict) };
         self.database.survey(|| {
             let mut survey = survey::survey_server(&self.to_trial_config(&terms), &self.tls);
             for problem in &mut survey.problems {
@@ -95,6 +96,16 @@ impl ExternalPostgres {
             true => self.no_password.clone(),
             false => self.database.hide_password(&what),
         })
+    }
+
+    fn find_listener(&self) -> Option<u32> {
+        let port = self.config.get_ports().first().copied().unwrap_or(PORT);
+        match self.config.get_hosts().first()? {
+            Host::Unix(folder) => {
+                local_server::find_socket_owner(&folder.join(format!(".s.PGSQL.{port}")))
+            }
+            Host::Tcp(host) => local_server::find_port_owner(host, port),
+        }
     }
 
     /// With what every session of a trial asks for at its login.
@@ -225,6 +236,14 @@ impl Engine for ExternalPostgres {
 
     fn check_level(&self, durability: Durability) -> std::result::Result<(), String> {
         self.ask_server().check_level(durability)
+    }
+
+    fn find_own_level(&self) -> std::result::Result<Durability, String> {
+        self.ask_server().find_own_level()
+    }
+
+    fn find_local_server(&self) -> Option<u32> {
+        self.database.find_process(|| self.find_listener())
     }
 
     fn check_ready(

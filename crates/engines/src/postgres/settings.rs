@@ -48,15 +48,14 @@ pub(super) fn of_session(terms: &OpenTerms) -> Vec<Setting> {
         Durability::None | Durability::Relaxed => "off",
         Durability::Strict => "on",
     };
-    vec![
-        Setting::for_level("synchronous_commit", synchronous),
-        Setting::new(
-            "default_transaction_isolation",
-            "repeatable read",
-            "of two that would overwrite each other's work one has to end in a conflict, as with \
-             MyRocks",
-        ),
-    ]
+    let isolation = Setting::new(
+        "default_transaction_isolation",
+        "repeatable read",
+        "of two that would overwrite each other's work one has to end in a conflict, as with MyRocks",
+    );
+    let durable = Setting::for_level("synchronous_commit", synchronous);
+    let durable = (!terms.as_is).then_some(durable);
+    durable.into_iter().chain([isolation]).collect()
 }
 
 /// What [`find_promise`] asks for.

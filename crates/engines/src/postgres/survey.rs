@@ -61,6 +61,7 @@ fn look_at_server([client, other]: &mut [Client; 2]) -> Result<ServerSurvey> {
         false => None,
     };
     let version = super::show_setting(other, "server_version")?;
+    let own = Some(super::read_promise(other)?);
     let lacks = survey::find_lacking_levels(|level| {
         // Settings that a session can make for itself don't matter.
         for setting in settings::of_session(&OpenTerms::new(level)) {
@@ -69,7 +70,7 @@ fn look_at_server([client, other]: &mut [Client; 2]) -> Result<ServerSurvey> {
         }
         super::confirm_durability(other, level)
     });
-    Ok(ServerSurvey { version, lacks, problems, tables, unchecked })
+    Ok(ServerSurvey { version, lacks, own, problems, tables, unchecked })
 }
 
 /// Without a prepared statement, which a pooler may lose.

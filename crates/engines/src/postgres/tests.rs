@@ -223,6 +223,19 @@ fn a_server_elsewhere_says_before_anything_is_loaded_what_it_gives_and_what_it_l
     let [none, relaxed, strict] = given;
     assert!(none.is_err_and(|why| why.contains("fsync=on")), "its owner's");
     assert_eq!((relaxed, strict), (Ok(()), Ok(())), "a session's own choice");
+    // As it is, nothing is set for a session.
+    assert_eq!(ours.find_own_level(), Ok(Durability::Strict));
+    assert_eq!(ours.find_local_server(), private.server());
+    administrator.batch_execute("ALTER ROLE owner SET synchronous_commit = off").expect("a role");
+    let lax = elsewhere(&folder, "ours", "hidden");
+    assert_eq!(
+        (lax.find_own_level(), lax.check_level(Durability::Strict)),
+        (Ok(Durability::Relaxed), Ok(()))
+    );
+    let as_is = OpenTerms { as_is: true, ..OpenTerms::new(Durability::Relaxed) };
+    let set = lax.settings(&as_is).into_iter().map(|setting| setting.name);
+    assert_eq!(set.collect::<Vec<_>>(), ["default_transaction_isolation"]);
+    administrator.batch_execute("ALTER ROLE owner RESET ALL").expect("a role");
     let problems = |database: &str| {
         let all =
             elsewhere(&folder, database, "hidden").check_ready(&[], false).expect_err("in the way");

@@ -168,7 +168,9 @@ fn try_value(name: &str, value: &str) -> std::result::Result<(), String> {
     let known = [&OF_FILE[..], &OF_CONNECTION, &[SYNCHRONOUS]].concat();
     if !known.contains(&name) {
         let known = [&known[..], &[JOURNAL]].concat().join(", ");
-        return Err(format!("SQLite has no setting `{name}` that a trial can have; it has {known}"));
+        return Err(format!(
+            "SQLite has no setting `{name}` that a trial can have; it has {known}"
+        ));
     }
     let ask = |value: &str| -> rusqlite::Result<SqlValue> {
         let memory = Connection::open_in_memory()?;

@@ -235,7 +235,8 @@ fn a_drain_waits_for_a_checkpoint_that_is_under_way() {
     let stop = std::sync::atomic::AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
-            let other = open_connection(&folder.path().join(FILE), "FULL", &plain()).expect("a connection");
+            let other =
+                open_connection(&folder.path().join(FILE), "FULL", &plain()).expect("a connection");
             while !stop.load(Ordering::Relaxed) {
                 let checkpoint = "PRAGMA wal_checkpoint(PASSIVE)";
                 other.query_row(checkpoint, [], |_| Ok(())).expect("a checkpoint");

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 
 use bakeoff_results::measure::{self, Measures, Scope};
 
-use super::usage::Usage;
+use super::usage::{self, Usage};
 
 /// The share of all processors that other processes may use while clients run.
 const MOST_FOREIGN: f64 = 0.10;
@@ -16,7 +16,7 @@ const LONG_ENOUGH_S: f64 = 5.0;
 pub struct MachineAccount {
     at: Instant,
     times: Option<ProcessorTimes>,
-    /// Used by bakeoff and all that it started.
+    /// Used by bakeoff, all that it started, and the server that it measures.
     ours: Option<Duration>,
     /// Time that tasks waited for a processor, for storage, for memory.
     pressure: [Option<Duration>; 3],
@@ -29,7 +29,8 @@ struct ProcessorTimes {
 }
 
 impl MachineAccount {
-    pub fn now() -> Self {
+    /// `server`: one that somebody else runs, and that is measured.
+    pub fn beside_server(server: Option<u32>) -> Self {
         let pressure = ["cpu", "io", "memory"].map(|kind| {
             fs::read_to_string(format!("/proc/pressure/{kind}"))
                 .ok()
@@ -38,6 +39,9 @@ impl MachineAccount {
         });
         let times = fs::read_to_string("/proc/stat").ok().as_deref().and_then(parse_times);
         let ours = Usage::of_family(std::process::id()).ok().map(|usage| usage.cpu);
+        // One that has ended is told by its clients.
+        let theirs = server.and_then(|pid| usage::read_cpu_of_family(pid).ok()).unwrap_or_default();
+        let ours = ours.map(|ours| ours + theirs);
         Self { at: Instant::now(), times, ours, pressure }
     }
 
@@ -140,12 +144,29 @@ mod tests {
     }
 
     #[test]
+    fn a_server_of_somebody_else_that_is_measured_is_no_other() {
+        // Its parent has ended, so that it is nobody's child here.
+        let script = "(while :; do :; done) > /dev/null 2>&1 & echo $!";
+        let said = Command::new("sh").args(["-c", script]).output().unwrap().stdout;
+        let pid: u32 = String::from_utf8(said).unwrap().trim().parse().unwrap();
+        let used = || usage::read_cpu_of_family(pid).unwrap();
+        let ours = |server| MachineAccount::beside_server(server).ours.unwrap();
+        let (with, without, first) = (ours(Some(pid)), ours(None), used());
+        let wanted = first + Duration::from_millis(200);
+        bakeoff_testkit::wait_until("the server works", || used() > wanted);
+        let (with, without) = (ours(Some(pid)) - with, ours(None) - without);
+        let server = rustix::process::Pid::from_raw(pid as i32).unwrap();
+        rustix::process::kill_process(server, rustix::process::Signal::KILL).unwrap();
+        assert!(with >= without + Duration::from_millis(190), "{with:?} {without:?}");
+    }
+
+    #[test]
     fn what_others_use_is_told_from_what_we_use() {
         // Ours, since this process started it.
         let spin = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
-        let before = MachineAccount::now();
+        let before = MachineAccount::beside_server(None);
         assert!(Command::new("sh").args(["-c", spin]).status().unwrap().success());
-        let after = MachineAccount::now();
+        let after = MachineAccount::beside_server(None);
         let ours = (after.ours.unwrap() - before.ours.unwrap()).as_secs_f64();
         assert!(ours > 0.1, "{ours}");
         let busy = (after.times.unwrap().busy - before.times.unwrap().busy).as_secs_f64();

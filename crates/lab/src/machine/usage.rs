@@ -125,6 +125,11 @@ fn read_io(process: &Path) -> io::Result<Usage> {
     })
 }
 
+/// Of any user's processes: what they read and wrote, they show to root and their owner alone.
+pub fn read_cpu_of_family(root: u32) -> io::Result<Duration> {
+    Ok(find_members(root)?.values().map(|member| member.cpu).sum())
+}
+
 pub fn list_family(root: u32) -> io::Result<Vec<u32>> {
     Ok(find_members(root)?.into_keys().collect())
 }

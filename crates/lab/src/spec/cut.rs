@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bakeoff_devices::neighbour::NeighbourLevel;
-use bakeoff_engines::{Durability, Engine, EngineHome, PaymentSignature};
+use bakeoff_engines::{AS_IS, Durability, Engine, EngineHome, PaymentSignature};
 use bakeoff_experiment::{Cell, Cpus, CutBy, EngineState, Experiment, Factor, MemoryLimit};
 use bakeoff_results::{DurabilityPromise, Levels};
 
@@ -122,6 +122,11 @@ fn engine_can_be_cut(engine: &dyn Engine, cell: &Cell, level: &str) -> Result<()
     }
     match Durability::from_name(level) {
         Some(durability) => check_durability(engine, cell, durability),
+        None if level == AS_IS => {
+            let why =
+                "a power cut audits a promise: choose none, relaxed or strict by `durability`";
+            Err(Refusal::from_cell(cell, &[Factor::ENGINE, Factor::DURABILITY], why))
+        }
         None => Ok(()),
     }
 }

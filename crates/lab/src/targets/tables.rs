@@ -148,7 +148,7 @@ impl Target for TablesTarget {
         if engine.home() == EngineHome::External {
             external::check_external(cell)?;
         }
-        let durability = resolved::cell_durability(engine, cell)?;
+        let durability = resolved::cell_durability(&self.engines, engine, wanted)?;
         let of = [Factor::ENGINE, Factor::DURABILITY];
         let none = |error: TrialError| Refusal::from_cell(cell, &of, error.to_string());
         let workload = self.find_workload(workload).map_err(none)?;
@@ -304,6 +304,10 @@ impl Subject for TablesSubject {
         self.engine.is_log(file)
     }
 
+    fn find_local_server(&self) -> Option<u32> {
+        self.engine.find_local_server()
+    }
+
     fn claim(&self) -> Result<DatabaseClaim, TrialError> {
         self.engine.claim().map_err(|error| TrialError::Engine(error.to_string()))
     }
@@ -325,6 +329,11 @@ impl Subject for TablesSubject {
                 settings.push(AppliedSetting { name, value, reason: None });
             }
         }
+        settings.extend(resolved.as_is.then(|| AppliedSetting {
+            name: Factor::DURABILITY.name().into(),
+            value: resolved.durability.name().into(),
+            reason: Some(format!("as it is: {}", resolved.durability.describe_loss())),
+        }));
         settings.extend(resolved.server.settings(*engine));
         settings.extend(served::installed_versions(resolved.server, *engine));
         settings

@@ -112,7 +112,8 @@ fn a_setting_that_touches_the_promise_is_run_at_the_level_that_it_keeps_and_told
 /// The other engines go on.
 #[test]
 fn a_setting_that_its_engine_refuses_is_left_out_with_its_own_words() {
-    let text = "workload = 'point'\nengine = ['sqlite', 'lmdb']\nsqlite.page_size = ['default', 5000]\n";
+    let text =
+        "workload = 'point'\nengine = ['sqlite', 'lmdb']\nsqlite.page_size = ['default', 5000]\n";
     let (trials, left_out) = crate::planned(&registry(), text);
     assert_eq!(trials, 2);
     let [one] = &left_out[..] else { panic!("{left_out:?}") };

@@ -92,6 +92,14 @@ const CASES: &[Case] = &[
         1,
         &[&["192.0.2.1 is another machine", "--i-run-this-server"]],
     ),
+    (
+        "workload = 'point'\nengine = ['sqlite', 'lmdb']\ndurability = ['as-is', 'strict']\n",
+        2,
+        &[
+            &["lmdb", "as-is is a server by URL", "choose none, relaxed or strict"],
+            &["sqlite", "as-is is a server by URL", "choose none, relaxed or strict"],
+        ],
+    ),
     // At the level that it keeps it is run; its engine with options goes with it.
     (
         "workload = 'point'\nengine = ['postgres', 'postgres/jit=off', 'sqlite']\n\

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use bakeoff_disk::mount::Launcher;
+use bakeoff_engines::AS_IS;
 use bakeoff_experiment::{
     Count, Experiment, Factor, FlagOverrides, HOST, Vocabulary, without_alias,
 };
@@ -124,7 +125,8 @@ impl<'a> RunRequest<'a> {
 
     fn new_experiment(&self) -> Result<Experiment, CommandFailure> {
         let experiment = self.source.load(&self.changes, self.arguments.trust_experiment)?;
-        let experiment = self.on_equal_terms(experiment)?;
+        let (experiment, changes) = self.with_servers_as_they_are(experiment)?;
+        let experiment = self.on_equal_terms(experiment, changes)?;
         let text = describe_text(self.registry, &experiment)?;
         if experiment.rows_from.is_some() {
             say(text);
@@ -132,9 +134,48 @@ impl<'a> RunRequest<'a> {
         Ok(experiment)
     }
 
-    /// If the user chose no durability, a preset takes a level that all engines give, and says so.
-    fn on_equal_terms(&self, experiment: Experiment) -> Result<Experiment, CommandFailure> {
+    /// A preset runs a server by URL as it is, on the disk that it has, unless a flag says otherwise.
+    fn with_servers_as_they_are(
+        &self,
+        experiment: Experiment,
+    ) -> Result<(Experiment, FlagOverrides), CommandFailure> {
         let mut changes = self.changes.clone();
+        let by_url = experiment.run_levels(Factor::ENGINE).iter().any(|it| it.contains("://"));
+        // What asks about power cuts needs a disk that can lose its power.
+        let cuts = experiment.cuts.as_ref();
+        let asks_for_cuts =
+            cuts.is_some_and(|it| changes.cuts.is_some() || it.by.workload == experiment.workload);
+        if !by_url || !self.is_preset() || asks_for_cuts {
+            return Ok((experiment, changes));
+        }
+        let mut said = String::new();
+        for (factor, level) in [(Factor::DURABILITY, AS_IS), (Factor::DISK, HOST)] {
+            let levels = experiment.run_levels(factor);
+            let is_asked = changes.gives_factor(factor) || experiment.compare == factor;
+            if !is_asked && !levels.is_empty() && levels != [level] {
+                said += &format!(" --{factor} {level}");
+                changes.factors.push((factor, level.into()));
+            }
+        }
+        if said.is_empty() {
+            return Ok((experiment, changes));
+        }
+        say(format_args!("a server by URL is run as it is:{said}"));
+        changes.cuts = changes.cuts.or(cuts.map(|_| Count::Times(0)));
+        let experiment = self.source.load(&changes, self.arguments.trust_experiment)?;
+        Ok((experiment, changes))
+    }
+
+    fn is_preset(&self) -> bool {
+        self.registry.presets().iter().any(|preset| preset.name == self.source.name)
+    }
+
+    /// If the user chose no durability, a preset takes a level that all engines give, and says so.
+    fn on_equal_terms(
+        &self,
+        experiment: Experiment,
+        mut changes: FlagOverrides,
+    ) -> Result<Experiment, CommandFailure> {
         let instead =
             durability::find_substitute(self.registry, &self.source.name, &experiment, &changes);
         let Some(instead) = instead else { return Ok(experiment) };
@@ -179,8 +220,7 @@ impl<'a> RunRequest<'a> {
         let works = launcher.map_or_else(can_mount, try_mount);
         let Err(reason) = works else { return Ok(experiment) };
         let arguments = self.arguments;
-        let is_preset =
-            self.registry.presets().iter().any(|preset| preset.name == self.source.name);
+        let is_preset = self.is_preset();
         // Some presets ask about power cuts; other presets can leave them out.
         let cuts = experiment.cuts.as_ref();
         let given = arguments.keys.cuts.is_some();

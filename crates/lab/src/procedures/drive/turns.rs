@@ -38,10 +38,11 @@ pub fn run(
     let drives: Vec<&Drive> = turns.turns.iter().map(|turn| &turn.drive).collect();
     let mut process =
         stage.start_process(&turns.trial.setup, place.clone(), drive_task(&drives))?;
+    let server = turns.trial.setup.subject.find_local_server();
     let (mut turn, mut later) = turns.turns.split_first().expect("a trial");
     let mut start = Instant::now();
     let (mut seen, mut memory) = (DiskObservations::default(), Measures::default());
-    let (mut machine, mut waited) = (MachineAccount::now(), limits.read_waits());
+    let (mut machine, mut waited) = (MachineAccount::beside_server(server), limits.read_waits());
     let (mut drain, mut prices) = (DrainTimer::default(), TracePrices::default());
     let mut unchecked: Option<(Box<TrialMeasurements>, Option<u64>)> = None;
     let mut unlifted = None;
@@ -90,7 +91,7 @@ pub fn run(
             }
             ReceiveOutcome::Message(Message::Ready) => {
                 disk.begin_clients(turn.neighbours, stage.hired.as_ref())?;
-                (machine, waited) = (MachineAccount::now(), limits.read_waits());
+                (machine, waited) = (MachineAccount::beside_server(server), limits.read_waits());
                 drain.clients = Some(Instant::now());
                 process = process.tell_to_go()?;
             }
@@ -99,7 +100,7 @@ pub fn run(
             }
             ReceiveOutcome::Message(Message::Driven(early)) => {
                 tracing::debug!("the clients have stopped");
-                let others = MachineAccount::now().since(&machine);
+                let others = MachineAccount::beside_server(server).since(&machine);
                 memory = limits.account_since(&waited);
                 match (early, later.split_first()) {
                     // Its debts are the next trial's: it is not drained.

@@ -3,8 +3,10 @@ use std::sync::Arc;
 
 use bakeoff_engines::DeclaredLevels;
 use bakeoff_engines::urls::{self, Secret};
-use bakeoff_engines::{Durability, Engine, EngineHome, OpenTerms, Preparation, Statement};
-use bakeoff_experiment::{Cell, Declared, Factor};
+use bakeoff_engines::{
+    AS_IS, Durability, Engine, EngineHome, OpenTerms, Preparation, Statement, find_among,
+};
+use bakeoff_experiment::{Cell, Declared, Experiment, Factor, without_alias};
 use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_workloads::{
     PREPARED, PreparedWorkload, RowsFile, TextSource, Workload, WorkloadParameters,
@@ -37,6 +39,8 @@ pub struct ResolvedTables {
     /// Includes the state of the file.
     pub rows: Option<RowsFile>,
     pub durability: Durability,
+    /// Whether that is what a server by URL promises.
+    pub as_is: bool,
     pub settings: Vec<(String, String)>,
     pub levels: DeclaredLevels,
     pub preparation: Preparation,
@@ -84,6 +88,7 @@ impl ResolvedTables {
             text: experiment.text.clone(),
             rows,
             durability,
+            as_is: cell.level(Factor::DURABILITY) == Some(AS_IS),
             settings,
             preparation: workload.find_preparation(&levels),
             levels,
@@ -160,14 +165,52 @@ fn fingerprint_definition(definition: &Value) -> String {
     format!(" {:016x}", fingerprint_parts([text.as_bytes()]))
 }
 
-pub fn cell_durability(engine: &dyn Engine, cell: &Cell) -> Result<Durability, Refusal> {
-    let level = Durability::from_name(cell.base(Factor::DURABILITY));
-    let none = || {
-        Refusal::from_cell(cell, &[Factor::ENGINE, Factor::DURABILITY], "there is no such level")
-    };
-    let durability = level.ok_or_else(none)?;
+/// The level at which an engine is opened: that of the cell, or what the servers by URL promise.
+pub fn cell_durability(
+    engines: &[&'static dyn Engine],
+    engine: &dyn Engine,
+    wanted: &WantedLevels<'_>,
+) -> Result<Durability, Refusal> {
+    let cell = wanted.cell;
+    let of = [Factor::ENGINE, Factor::DURABILITY];
+    let level = cell.base(Factor::DURABILITY);
+    if level == AS_IS {
+        let promised = find_promise(engines, engine, wanted.experiment);
+        let durability = promised.map_err(|why| Refusal::from_cell(cell, &of, why))?;
+        return match engine.home() {
+            EngineHome::External => Ok(durability),
+            EngineHome::Process | EngineHome::Server => {
+                refusal::check_durability(engine, cell, durability).map(|()| durability)
+            }
+        };
+    }
+    let none = || Refusal::from_cell(cell, &of, "there is no such level");
+    let durability = Durability::from_name(level).ok_or_else(none)?;
     refusal::check_durability(engine, cell, durability)?;
     Ok(durability)
+}
+
+/// What an engine promises that is run as it is. Beside servers by URL, one that bakeoff starts
+/// promises the same as they do.
+fn find_promise(
+    engines: &[&'static dyn Engine],
+    engine: &dyn Engine,
+    experiment: &Experiment,
+) -> Result<Durability, String> {
+    if engine.home() == EngineHome::External {
+        return engine.find_own_level();
+    }
+    let levels = experiment.run_levels(Factor::ENGINE);
+    let named = levels.iter().filter_map(|level| find_among(engines, without_alias(level)).ok());
+    let mut by_url = named.filter(|other| other.home() == EngineHome::External);
+    let Some(first) = by_url.next() else { return engine.find_own_level() };
+    let promised = first.find_own_level()?;
+    match by_url.all(|other| other.find_own_level() == Ok(promised)) {
+        true => Ok(promised),
+        false => Err("the servers by URL promise different levels, so that none is the one to compare this engine \
+                      at: choose none, relaxed or strict by `durability`"
+            .into()),
+    }
 }
 
 pub fn workload_factors(workload: &dyn Workload) -> Vec<Factor> {
@@ -249,6 +292,7 @@ pub fn open_terms(resolved: &ResolvedTables, place: &TargetPlace) -> OpenTerms {
     }
     OpenTerms {
         durability: resolved.durability,
+        as_is: resolved.as_is,
         preparation: resolved.preparation,
         memory_bytes: group.and_then(|group| group.limit.memory_bytes),
         settings,

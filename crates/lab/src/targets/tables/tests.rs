@@ -73,6 +73,7 @@ fn subject(
         text: None,
         rows: None,
         durability: Durability::Strict,
+        as_is: false,
         settings: Vec::new(),
         levels: DeclaredLevels::default(),
         preparation: Preparation::OncePerSession,
