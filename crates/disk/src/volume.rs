@@ -63,7 +63,7 @@ use durable::VolumeModel;
 use inode::{Inode, InodeNumbers, InodeTable};
 use listing::Listings;
 use orphans::Orphans;
-use space::{NamelessFiles, SpaceQuota};
+use space::{LastRemoval, SpaceQuota};
 use trace::Traces;
 use uncached::TouchMonitor;
 
@@ -115,7 +115,7 @@ pub struct Volume {
     faults: CallFaults,
     waited_writes: AtomicU64,
     space: SpaceQuota,
-    nameless: NamelessFiles,
+    last_removal: LastRemoval,
     /// Bits that this process may not give to new files.
     umask: u32,
     mirrors: Option<Mirrors>,
@@ -158,7 +158,7 @@ impl Volume {
             faults: CallFaults::default(),
             waited_writes: AtomicU64::new(0),
             space: SpaceQuota::default(),
-            nameless: NamelessFiles::default(),
+            last_removal: LastRemoval::default(),
             umask: read_umask()?,
             mirrors: options.mirrors,
             journals_data: options.journal.data == ext4::DataMode::Journal,
@@ -183,7 +183,7 @@ impl Volume {
         {
             self.forget_file(ino, inode.backing);
             drop(inode);
-            self.nameless.note_let_go();
+            self.last_removal.note();
         }
     }
 

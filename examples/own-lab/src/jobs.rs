@@ -212,7 +212,7 @@ impl WorkloadClient for QueueClient<'_> {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff::engines::sqlite::Sqlite;
+    use bakeoff::engines::sqlite::SQLITE;
     use bakeoff::engines::{Durability, Engine as _, OpenTerms};
 
     use super::*;
@@ -250,7 +250,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let terms = OpenTerms::new(Durability::None);
         let (schema, statements) = (prepared.schema(), prepared.statements());
-        let database = Sqlite.open(folder.path(), &terms, schema, statements).unwrap();
+        let database = SQLITE.open(folder.path(), &terms, schema, statements).unwrap();
         let mut session = database.session().unwrap();
         let number = |name: &str| statements.iter().position(|it| it.name == name).unwrap();
         let (add, peek) = (number("add a job"), number("the oldest job, as it is"));

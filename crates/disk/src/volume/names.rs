@@ -278,10 +278,10 @@ impl Volume {
         if !thing.has_one_name() {
             return;
         }
-        match self.inodes.note_nameless(thing.ino) {
-            true => self.nameless.note_lost_name(),
-            false => self.forget_file(thing.ino, thing.stat.st_ino),
+        if !self.inodes.note_nameless(thing.ino) {
+            self.forget_file(thing.ino, thing.stat.st_ino);
         }
+        self.last_removal.note();
     }
 
     fn hold_new(

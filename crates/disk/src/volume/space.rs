@@ -15,35 +15,22 @@ const BLOCK: u64 = 4096;
 /// Bytes that other calls may take meanwhile, and the backing file system for its own metadata.
 const SPARE: u64 = 4 << 20;
 
-/// For so long the kernel may hold a file that nobody has open any more, on a busy machine.
+/// For so long a removed file may keep its space on a busy machine: the kernel lets go of it, and
+/// what it took is freed, a moment after its last name or handle went.
 const LETTING_GO: Duration = Duration::from_secs(1);
 
-/// Files without a name that the application holds, or the kernel for it.
+/// When a file was last removed, or let go of after that.
 #[derive(Default)]
-pub(super) struct NamelessFiles {
-    held: AtomicU64,
-    last: Mutex<Option<Instant>>,
-}
+pub(super) struct LastRemoval(Mutex<Option<Instant>>);
 
-impl NamelessFiles {
-    pub fn note_lost_name(&self) {
-        self.held.fetch_add(1, Ordering::AcqRel);
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+impl LastRemoval {
+    pub fn note(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Its descriptor is closed: to free what a large file took has its time.
-    pub fn note_let_go(&self) {
-        self.held.fetch_sub(1, Ordering::AcqRel);
-    }
-
-    fn is_any_held(&self) -> bool {
-        self.held.load(Ordering::Acquire) > 0
-    }
-
-    /// An application may hold such a file for long, and then nothing is gained by waiting.
-    fn has_lately_come(&self) -> bool {
-        let last = || *self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        self.is_any_held() && last().is_some_and(|last| last.elapsed() < LETTING_GO)
+    fn may_free_space(&self) -> bool {
+        let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.is_some_and(|last| last.elapsed() < LETTING_GO)
     }
 }
 
@@ -112,16 +99,20 @@ impl Volume {
     /// lets go of them, a moment later. Before a call fails for want of it, all is written back and
     /// committed, as on ext4. Holds no lock meanwhile, and wants none held.
     pub(super) fn await_room(self: &Arc<Self>, bytes: u64) {
-        let may_gain = !self.orphans.is_empty() || self.nameless.has_lately_come();
-        if !may_gain || self.is_off() || self.has_room(bytes) {
-            return;
-        }
-        if self.lock_model().pending.history().is_some() {
-            return;
-        }
-        self.settle_to_end();
         let begun = Instant::now();
-        while self.nameless.is_any_held() && !self.has_room(bytes) && begun.elapsed() < LETTING_GO {
+        loop {
+            let has_orphans = !self.orphans.is_empty();
+            let may_gain = has_orphans || self.last_removal.may_free_space();
+            if !may_gain || self.is_off() || self.has_room(bytes) {
+                return;
+            }
+            if self.lock_model().pending.history().is_some() || begun.elapsed() > LETTING_GO {
+                return;
+            }
+            if has_orphans {
+                self.settle_to_end();
+                self.last_removal.note();
+            }
             thread::sleep(Duration::from_millis(1));
         }
     }
