@@ -1,10 +1,13 @@
 //! Baselines: finished runs kept by name, for later runs to be held against.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use bakeoff_folders::trust::{self, TrustedFolder};
 use bakeoff_results::{DATABASE, EXPERIMENT, RunFolder};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
 
 use crate::exit::{CommandFailure, Exit};
 
@@ -31,68 +34,124 @@ impl BaselineName {
     }
 
     pub fn folder(&self) -> PathBuf {
-        let all = std::env::var_os(VARIABLE).filter(|it| !it.is_empty());
-        PathBuf::from(all.unwrap_or_else(|| FOLDER.into())).join(&self.0)
+        locate_all().join(&self.0)
     }
 
     /// Fails if no run has this name.
     pub fn find_folder(&self) -> Result<PathBuf, CommandFailure> {
         let folder = self.folder();
-        match folder.is_dir() {
-            true => Ok(folder),
-            false => Err(CommandFailure::new(
-                Exit::Usage,
-                format!(
-                    "there is no baseline `{}` in {}; keep a run as one: bakeoff run … --save-baseline {}",
-                    self.0,
-                    folder.parent().unwrap_or(Path::new(".")).display(),
-                    self.0
-                ),
-            )),
+        if folder.is_dir() {
+            return Ok(folder);
         }
+        let (name, all) = (&self.0, locate_all());
+        let why = format!(
+            "there is no baseline `{name}` in {}; keep a run as one: bakeoff run … --save-baseline {name}",
+            all.display()
+        );
+        Err(CommandFailure::new(Exit::Usage, why))
+    }
+
+    /// Fails where [`BaselineName::save`] would refuse the place; changes nothing.
+    pub fn check_place(&self) -> Result<(), CommandFailure> {
+        if fs::symlink_metadata(locate_all()).is_err() {
+            return Ok(());
+        }
+        let all = trust::folder(&locate_all()).map_err(|error| refuse(error.to_string()))?;
+        self.find_earlier(&all).map(drop)
     }
 
     /// Copies a finished run, and only then takes the place of an earlier one of this name.
     pub fn save(&self, run: &Path) -> Result<PathBuf, CommandFailure> {
+        let all = trust::make(&locate_all()).map_err(|error| refuse(error.to_string()))?;
+        let has_earlier = self.find_earlier(&all)?;
         let folder = self.folder();
-        self.replace_by(run, &folder).map_err(|error| {
-            let exit =
-                if error.kind() == ErrorKind::StorageFull { Exit::Full } else { Exit::Failed };
+        self.replace_by(run, &all, has_earlier).map_err(|error| {
+            let exit = match error.kind() {
+                ErrorKind::StorageFull => Exit::Full,
+                _ => Exit::Failed,
+            };
             let path = folder.display();
             CommandFailure::new(exit, format!("the baseline {path} can't be written: {error}"))
         })?;
         Ok(folder)
     }
 
-    fn replace_by(&self, run: &Path, folder: &Path) -> io::Result<()> {
-        let beside = |end: &str| folder.with_file_name(format!(".{}.{end}", self.0));
-        let (new, old) = (beside("new"), beside("old"));
-        [&new, &old].into_iter().try_for_each(|it| remove_baseline(it))?;
-        fs::create_dir_all(&new)?;
-        for name in RUN_FILES {
-            fs::copy(run.join(name), new.join(name))?;
-            fs::File::open(new.join(name))?.sync_all()?;
+    /// Whether there is an earlier one. It must be this user's, no link, and nothing but a run.
+    fn find_earlier(&self, all: &TrustedFolder) -> Result<bool, CommandFailure> {
+        let path = all.path().join(&self.0);
+        if fs::symlink_metadata(&path).is_err() {
+            return Ok(false);
         }
-        // What stands there is kept until the new one has its name.
-        if folder.exists() {
-            RunFolder::open(folder).map_err(|error| io::Error::other(error.to_string()))?;
-            fs::rename(folder, &old)?;
+        let told = self.folder();
+        let told = told.display();
+        all.make_below(&self.0).map_err(|error| refuse(error.to_string()))?;
+        let entries = fs::read_dir(&path).map_err(|error| refuse(format!("{told}: {error}")))?;
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if !RUN_FILES.contains(&&*name) {
+                return Err(refuse(format!(
+                    "{told} holds `{name}`, which no baseline has: move it away, or choose another name"
+                )));
+            }
         }
-        fs::rename(&new, folder)?;
-        remove_baseline(&old)
+        let is_run = RunFolder::open(&path).is_ok();
+        let why = format!("{told} is there and holds no run: choose another name");
+        if is_run { Ok(true) } else { Err(refuse(why)) }
+    }
+
+    fn replace_by(&self, run: &Path, all: &TrustedFolder, has_earlier: bool) -> io::Result<()> {
+        let begun = format!(".{}.new", self.0);
+        let new = all.make_below(&begun).map_err(io::Error::other)?;
+        remove_files(&new)?;
+        let copied = RUN_FILES.iter().try_for_each(|name| copy_file(&run.join(name), &new, name));
+        let named = copied.and_then(|()| match has_earlier {
+            false => rename(all, &begun, &self.0, RenameFlags::empty()),
+            true => match rename(all, &begun, &self.0, RenameFlags::EXCHANGE) {
+                // Some file systems exchange nothing.
+                Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                    remove_files(&all.make_below(&self.0).map_err(io::Error::other)?)?;
+                    rename(all, &begun, &self.0, RenameFlags::empty())
+                }
+                done => done,
+            },
+        });
+        // What has the name of the new one now is the earlier one, or what could not be written.
+        if rustix::fs::statat(all, &begun, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+            remove_files(&all.make_below(&begun).map_err(io::Error::other)?)?;
+            rustix::fs::unlinkat(all, &begun, AtFlags::REMOVEDIR)?;
+        }
+        named
     }
 }
 
-/// Only the files of a run, and the folder if nothing else is in it.
-fn remove_baseline(folder: &Path) -> io::Result<()> {
-    if !folder.exists() {
-        return Ok(());
-    }
+fn locate_all() -> PathBuf {
+    let all = std::env::var_os(VARIABLE).filter(|it| !it.is_empty());
+    all.map_or_else(|| FOLDER.into(), PathBuf::from)
+}
+
+fn refuse(why: String) -> CommandFailure {
+    CommandFailure::new(Exit::Folder, why)
+}
+
+fn rename(all: &TrustedFolder, from: &str, to: &str, flags: RenameFlags) -> io::Result<()> {
+    Ok(rustix::fs::renameat_with(all, from, all, to, flags)?)
+}
+
+fn copy_file(from: &Path, folder: &TrustedFolder, name: &str) -> io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o644))?;
+    let mut file = File::from(file);
+    io::copy(&mut File::open(from)?, &mut file)?;
+    file.sync_all()
+}
+
+/// The files of a run, and no others.
+fn remove_files(folder: &TrustedFolder) -> io::Result<()> {
     for name in RUN_FILES {
-        match fs::remove_file(folder.join(name)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            _ => {}
+        match rustix::fs::unlinkat(folder, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
         }
     }
-    fs::remove_dir(folder)
+    Ok(())
 }

@@ -18,6 +18,7 @@ mod terms;
 mod time_limit;
 mod timed_disks;
 
+use bakeoff_lab::targets::page::check_header;
 use bakeoff_lab::{RunOutcome, Runner};
 
 pub use self::durability::find_substitute;
@@ -29,6 +30,7 @@ pub use self::request::{check_keep_images, describe_text};
 pub use self::scheduler::SHARDS;
 pub use self::shard::plan_is_known;
 pub use self::timed_disks::refuse_shared;
+use super::baseline::BaselineName;
 use super::{disk_daemon, trial};
 use crate::Lab;
 use crate::cli;
@@ -38,10 +40,20 @@ use crate::stop;
 
 pub fn run(lab: &Lab, arguments: &cli::RunArguments) -> Result<Exit, CommandFailure> {
     path::check_places(arguments)?;
+    arguments.save_baseline.as_ref().map_or(Ok(()), BaselineName::check_place)?;
+    check_headers(arguments)?;
     match articles::asked_for(lab, arguments) {
         Some(presets) => articles::run(lab, arguments, &presets),
         None => run_one(lab, arguments),
     }
+}
+
+/// Before a message shows the level: a secret would be in it.
+fn check_headers(arguments: &cli::RunArguments) -> Result<(), CommandFailure> {
+    let mut checked = arguments.header.iter().map(|line| check_header(line));
+    checked
+        .find_map(Result::err)
+        .map_or(Ok(()), |why| Err(usage_failure(format!("--header: {why}"))))
 }
 
 fn run_one(lab: &Lab, arguments: &cli::RunArguments) -> Result<Exit, CommandFailure> {

@@ -1,5 +1,6 @@
 //! Two runs held against each other: `bakeoff compare`, and reports of one beside another of the same levels.
 
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use serde_json::Value;
@@ -68,13 +69,21 @@ fn a_run_is_kept_as_a_baseline_and_later_ones_are_held_against_it() {
     assert!(is_of("three"));
     let names = std::fs::read_dir(place.path("bakeoff-baselines")).unwrap();
     assert_eq!(names.map(|it| it.unwrap().file_name()).collect::<Vec<_>>(), ["main"]);
-    // A folder of somebody else's stays as it is.
-    std::fs::create_dir(place.path("bakeoff-baselines/theirs")).unwrap();
-    place.write("bakeoff-baselines/theirs/notes", "important");
-    let theirs = ["--out", "four", "--save-baseline", "theirs"];
-    let refused = place.run(&[&["run", "small.toml", "--repetitions", "1"][..], &theirs].concat());
-    refused.code(1).says(&["the baseline bakeoff-baselines/theirs can't be written"]);
-    assert!(place.path("bakeoff-baselines/theirs/notes").exists());
+    // Before the run a place is refused that holds anything else, or leads elsewhere.
+    std::fs::create_dir(place.path("bakeoff-baselines/empty")).unwrap();
+    place.write("bakeoff-baselines/main/notes", "important");
+    std::os::unix::fs::symlink("../three", place.path("bakeoff-baselines/link")).unwrap();
+    for (name, text) in [("main", "holds `notes`"), ("empty", "holds no run"), ("link", "link")] {
+        let refused = place.run(&["run", "small.toml", "--out", "four", "--save-baseline", name]);
+        refused.code(3).says(&[text]);
+        assert!(!place.path("four").exists(), "{name}");
+    }
+    assert!(is_of("three") && place.path("bakeoff-baselines/main/notes").exists());
+    assert!(place.path("three/run.sqlite").exists());
+    std::fs::set_permissions(place.path("bakeoff-baselines"), PermissionsExt::from_mode(0o777))
+        .unwrap();
+    let all = ["run", "small.toml", "--out", "four", "--save-baseline", "other"];
+    place.run(&all).code(3).says(&["bakeoff-baselines"]);
     for (arguments, text) in [
         (&["one"][..], "name two runs, BEFORE and AFTER, or one"),
         (&["one", "two", "--baseline", "main"], "with --baseline, name one run"),

@@ -34,8 +34,8 @@ pub(super) use self::fault::{Fault, FaultCounters};
 use self::lanes::One;
 pub(super) use self::lanes::{PageAccess, RequestLanes};
 use self::probe::ExpectedResponse;
-pub use self::request::encode_level;
 use self::request::{BODY, HEADER, METHOD, PageRequest};
+pub use self::request::{check_header, encode_level};
 pub(super) use self::url::At;
 use self::url::PageAddress;
 use super::{

@@ -52,12 +52,12 @@ pub fn conclude(
         let RunRequest { arguments, .. } = request;
         report::show_run(arguments, &folder, &document)?;
     }
+    let is_finished = matches!(ending, RunOutcome::Finished { .. });
+    let is_beyond = is_finished && tell_breaches(&request.arguments.fail_if, &document);
     let exit = match ending {
         RunOutcome::Finished { .. } if any_broken(&document) => Exit::Promise,
+        RunOutcome::Finished { .. } if is_beyond => Exit::Limit,
         RunOutcome::Finished { .. } if any_failed(&document) => Exit::Trials,
-        RunOutcome::Finished { .. } if tell_breaches(&request.arguments.fail_if, &document) => {
-            Exit::Limit
-        }
         RunOutcome::Finished { .. } => Exit::Done,
         RunOutcome::Interrupted => {
             say(format_args!("interrupted; to go on: {}", again?));

@@ -84,6 +84,12 @@ fn exchange_messages(
             "it answers with the status {status} and sends its readers to {there}: give the URL of the page \
              itself"
         )),
+        (status @ (401 | 403), None) => Err(format!(
+            "it answers with the status {status}: it wants to know who asks, see --header"
+        )),
+        (status @ 500.., None) => {
+            Err(format!("it answers with the status {status}: see the log of the server"))
+        }
         (status, None) => Err(format!(
             "it answers with the status {status}: give the URL of a page that is there"
         )),

@@ -14,7 +14,9 @@ const ENCODED: &AsciiSet = &CONTROLS.add(b'%').add(b',').add(b'@');
 /// Headers that the client itself needs.
 const OWN: [&str; 7] =
     ["connection", "content-length", "expect", "te", "trailer", "transfer-encoding", "upgrade"];
-const SECRET: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
+/// A header whose name has one of these is taken for a secret.
+const SECRET: [&str; 8] =
+    ["authorization", "cookie", "token", "secret", "password", "api-key", "apikey", "x-auth"];
 
 pub static METHOD: Declared = Declared {
     name: "method",
@@ -64,6 +66,11 @@ pub struct PageRequest {
     body: String,
 }
 
+/// Fails for a header that is refused. The reason has none of its value.
+pub fn check_header(line: &str) -> Result<(), String> {
+    parse_header(line).map(drop)
+}
+
 /// Writes a text as a level.
 pub fn encode_level(text: &str) -> String {
     utf8_percent_encode(text, ENCODED).to_string()
@@ -82,24 +89,29 @@ fn parse_headers(lines: &str) -> Result<Vec<(String, String)>, String> {
 }
 
 fn parse_header(line: &str) -> Result<(String, String), String> {
-    let wrong = |why: &str| Err(format!("`{line}` {why}\nvalid: {}", HEADER.syntax));
-    let Some((name, value)) = line.split_once(':') else { return wrong("has no colon") };
+    let Some((name, value)) = line.split_once(':') else {
+        return Err(format!("a header has no colon\nvalid: {}", HEADER.syntax));
+    };
+    let wrong = |why: &str| Err(format!("`{name}` {why}\nvalid: {}", HEADER.syntax));
     let value = value.trim();
     let is_token = |it: char| it.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(it);
     if name.is_empty() || !name.chars().all(is_token) {
-        return wrong("has no name that a header can have");
+        return wrong("is no name of a header");
     }
     if value.chars().any(|it| it.is_control() || !it.is_ascii()) {
         return wrong("has a value that is not printable ASCII");
+    }
+    if value.contains("${") {
+        return wrong("has `${` in its value: write a variable as $NAME");
     }
     let lower = name.to_ascii_lowercase();
     if OWN.contains(&&*lower) {
         return wrong("is a header that bakeoff sets itself");
     }
-    if SECRET.contains(&&*lower) && !value.contains('$') {
+    if SECRET.iter().any(|part| lower.contains(part)) && !value.contains('$') {
         return wrong(
-            "would be in every record and report: put the secret into a variable of the environment, and name it \
-             here as $NAME",
+            "would be in every record and report: put the secret into a variable of the environment, and write it \
+             as '$NAME', in single quotes",
         );
     }
     Ok((name.to_owned(), value.to_owned()))
@@ -225,16 +237,18 @@ mod tests {
     #[test]
     fn what_no_request_can_hold_is_refused() {
         for (headers, why) in [
-            ("no colon", "has no colon"),
-            ("Accept: a\nA B: c", "has no name that a header can have"),
-            (": x", "has no name that a header can have"),
+            ("s3cret", "a header has no colon"),
+            ("Accept: a\nA B: c", "`A B` is no name of a header"),
+            (": x", "is no name of a header"),
+            ("X: ${HOME}", "write a variable as $NAME"),
+            ("X-Api-Key: s3cret", "put the secret into a variable"),
             ("X: \u{7}", "not printable ASCII"),
             ("content-LENGTH: 5", "is a header that bakeoff sets itself"),
             ("Cookie: session=1", "put the secret into a variable"),
             ("Authorization: $MISSING", "the header's variable MISSING is not set"),
         ] {
             let refused = write("GET", headers, "").unwrap_err();
-            assert!(refused.contains(why), "{headers}: {refused}");
+            assert!(refused.contains(why) && !refused.contains("s3cret"), "{headers}: {refused}");
         }
         assert!(write("HEAD", "", "").unwrap_err().contains("is no method"));
         assert!(write("POST", "", &"x".repeat(2_001)).unwrap_err().contains("2001 bytes"));
