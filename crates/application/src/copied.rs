@@ -37,6 +37,9 @@ pub struct CopiedRows {
     pub fingerprint: String,
     /// Tables that were copied.
     pub tables: Vec<CopiedTable>,
+    /// No earlier run has the same rows file.
+    #[serde(skip)]
+    pub is_new: bool,
 }
 
 /// A table that was copied.

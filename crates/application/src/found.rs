@@ -223,8 +223,10 @@ impl FoundApplication {
             None => {
                 self.drop_table(number, what);
                 self.generators.retain(|(table, ..)| *table != name);
-                let ends = |operation: &String| operation.ends_with(&format!("_{name}"));
-                self.operations.retain(|operation, _| !ends(operation));
+                let is_of = |operation: &str| {
+                    operation.split_once('_').is_some_and(|(_, table)| table == name)
+                };
+                self.operations.retain(|operation, _| !is_of(operation));
             }
         }
     }

@@ -119,7 +119,7 @@ fn compile_copied(
     files: ApplicationFiles,
     arguments: &cli::RunArguments,
 ) -> Result<&'static dyn Workload, CommandFailure> {
-    let copied = files.copied.as_ref().map(|rows| rows.path.clone());
+    let copied = files.copied.as_ref().filter(|rows| rows.is_new).map(|rows| rows.path.clone());
     let compiled = compile(files);
     if let Some(path) = copied.filter(|_| arguments.dry_run || compiled.is_err()) {
         let _ = std::fs::remove_file(path);

@@ -24,8 +24,12 @@ pub fn copy_rows(
             say(what);
         }
     };
-    let copied = request.copy_rows(source, &find_folder(), &mut tell);
-    let copied = copied.map_err(refuse)?;
+    let folder = find_folder();
+    bakeoff_folders::trust::make(&folder).map_err(|error| refuse(error.to_string()))?;
+    let known: Vec<PathBuf> =
+        std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|it| it.path()).collect();
+    let mut copied = request.copy_rows(source, &folder, &mut tell).map_err(refuse)?;
+    copied.is_new = !known.contains(&copied.path);
     if !arguments.dry_run {
         say(format_args!(
             "copied; delete the rows when you need them no longer: rm '{}'",

@@ -181,9 +181,10 @@ impl Volume {
         if let Some(inode) = self.inodes.forget(ino, lookups)
             && inode.is_nameless()
         {
+            let bytes = inode.stat().map_or(0, |stat| stat.st_blocks.cast_unsigned() * 512);
             self.forget_file(ino, inode.backing);
             drop(inode);
-            self.last_removal.note();
+            self.last_removal.note(bytes);
         }
     }
 

@@ -60,6 +60,19 @@ pub fn explain_file(error: &dyn std::fmt::Display, path: &Path) -> String {
     format!("the rows file {} can't be written: {error}", path.display())
 }
 
+/// What a killed process had begun to copy.
+fn sweep_unfinished(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let writer = name.strip_suffix(".part").and_then(|it| it.rsplit_once('-')).map(|it| it.1);
+        let is_gone =
+            |pid: &str| pid.parse::<u32>().is_ok() && !Path::new("/proc").join(pid).exists();
+        if writer.is_some_and(is_gone) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 impl<'r> CopiedRowsWriter<'r> {
     pub fn new(
         request: &'r CopyRequest,
@@ -72,6 +85,7 @@ impl<'r> CopiedRowsWriter<'r> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         made.map_err(|error| failed(&error))?;
         let _ = std::fs::remove_file(&path);
+        sweep_unfinished(folder);
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
         file.map_err(|error| failed(&error))?;
         let place = UnfinishedFile(path.clone());
@@ -214,7 +228,7 @@ impl<'r> CopiedRowsWriter<'r> {
         drop(connection);
         let path = place.0.with_file_name(format!("{}-{fingerprint}.sqlite", request.name));
         std::fs::rename(&place.0, &path).map_err(|error| explain_file(&error, &path))?;
-        Ok(CopiedRows { path, origin, fingerprint, tables })
+        Ok(CopiedRows { path, origin, fingerprint, tables, is_new: false })
     }
 
     /// Rows for `\pick` and `ref`, spread over all of them, each with its number in order.

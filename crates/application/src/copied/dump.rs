@@ -63,12 +63,15 @@ struct DumpReader<'t> {
     form: BytesForm,
     backslashes: bool,
     is_any: bool,
+    /// Tables so far, in small letters.
+    declared: BTreeSet<String>,
 }
 
 /// Gives all that a dump has, in its order.
 pub fn read_dump(dump: DumpText, taker: &mut dyn DumpTaker) -> Result<(), String> {
     let (end, form) = (DumpEnd::Any, BytesForm::Raw);
-    DumpReader { dump, taker, end, form, backslashes: false, is_any: false }.read_all()
+    let declared = BTreeSet::new();
+    DumpReader { dump, taker, end, form, backslashes: false, is_any: false, declared }.read_all()
 }
 
 impl DumpReader<'_> {
@@ -140,6 +143,23 @@ impl DumpReader<'_> {
         }
     }
 
+    /// Rows of several tables that would be taken for one's, or the reverse.
+    fn refuse_mixture(&mut self, text: &str) -> Result<(), String> {
+        let words = text.split_whitespace().map(str::to_ascii_uppercase);
+        let words: Vec<String> = words.take(12).collect();
+        let has = |pair: [&str; 2]| words.windows(2).any(|two| two == pair);
+        if has(["PARTITION", "OF"]) || has(["ATTACH", "PARTITION"]) {
+            let what = "a table in partitions is read from a database alone, not from its dump";
+            return Err(self.dump.explain_at(self.dump.place, what));
+        }
+        let Some((name, _)) = list_declared_columns(text) else { return Ok(()) };
+        if self.declared.insert(name.to_lowercase()) {
+            return Ok(());
+        }
+        let what = format!("here is a second table {name}: dump one schema or database alone");
+        Err(self.dump.explain_at(self.dump.place, &what))
+    }
+
     /// A trigger's body has statements of its own.
     fn read_definition(&mut self, word: String) -> Result<(), String> {
         let mut text = word.into_bytes();
@@ -154,7 +174,11 @@ impl DumpReader<'_> {
             text = String::from_utf8_lossy(&more).into_owned();
         }
         self.is_any |= words.iter().any(|word| word == "TABLE");
-        if has_body { Ok(()) } else { self.taker.take_statement(&text) }
+        if has_body {
+            return Ok(());
+        }
+        self.refuse_mixture(&text)?;
+        self.taker.take_statement(&text)
     }
 
     /// Functions and triggers between `DELIMITER ;;` and `DELIMITER ;`.

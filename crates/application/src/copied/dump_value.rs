@@ -57,6 +57,18 @@ pub fn read_values(
 
 /// Appends a value; whether it isn't null.
 fn read_value(dump: &mut DumpText, backslashes: bool, text: &mut Vec<u8>) -> Result<bool, String> {
+    read_nested(dump, backslashes, text, 0)
+}
+
+/// Calls and marks of character sets stand in each other as deep as that at most.
+const DEEPEST: usize = 8;
+
+fn read_nested(
+    dump: &mut DumpText,
+    backslashes: bool,
+    text: &mut Vec<u8>,
+    depth: usize,
+) -> Result<bool, String> {
     let place = dump.place;
     if dump.take(b'\'')? {
         dump.read_quoted(b'\'', backslashes, text)?;
@@ -75,6 +87,7 @@ fn read_value(dump: &mut DumpText, backslashes: bool, text: &mut Vec<u8>) -> Res
         dump.explain_at(place, &what)
     };
     match (&*word.to_ascii_uppercase(), dump.peek()?) {
+        _ if depth > DEEPEST => return Err(unknown(dump)),
         ("NULL", _) => return Ok(false),
         ("X", Some(b'\'')) => {
             dump.next()?;
@@ -100,11 +113,11 @@ fn read_value(dump: &mut DumpText, backslashes: bool, text: &mut Vec<u8>) -> Res
         }
         (_, Some(b'\'' | b' ')) if word.starts_with('_') => {
             dump.skip_blanks()?;
-            return read_value(dump, backslashes, text);
+            return read_nested(dump, backslashes, text, depth + 1);
         }
         ("REPLACE" | "UNISTR", Some(b'(')) => {
             dump.next()?;
-            read_call(dump, word.eq_ignore_ascii_case("REPLACE"), text)?;
+            read_call(dump, word.eq_ignore_ascii_case("REPLACE"), text, depth + 1)?;
         }
         ("TRUE" | "FALSE", _) => text.extend_from_slice(word.to_ascii_lowercase().as_bytes()),
         ("", _) => return Err(unknown(dump)),
@@ -126,11 +139,16 @@ fn read_value(dump: &mut DumpText, backslashes: bool, text: &mut Vec<u8>) -> Res
 }
 
 /// `replace('a\nb','\n',char(10))` or `unistr('a\u000ab')`, behind the bracket.
-fn read_call(dump: &mut DumpText, replaces: bool, text: &mut Vec<u8>) -> Result<(), String> {
+fn read_call(
+    dump: &mut DumpText,
+    replaces: bool,
+    text: &mut Vec<u8>,
+    depth: usize,
+) -> Result<(), String> {
     let place = dump.place;
     let wrong = |dump: &DumpText| dump.explain_at(place, "this call is none of SQLite's .dump");
     let mut inner = Vec::new();
-    if !read_value(dump, false, &mut inner)? {
+    if !read_nested(dump, false, &mut inner, depth)? {
         return Err(wrong(dump));
     }
     if !replaces {
@@ -138,7 +156,7 @@ fn read_call(dump: &mut DumpText, replaces: bool, text: &mut Vec<u8>) -> Result<
         return if dump.take(b')')? { Ok(()) } else { Err(wrong(dump)) };
     }
     let mut name = Vec::new();
-    if !(dump.take(b',')? && read_value(dump, false, &mut name)? && dump.take(b',')?) {
+    if !(dump.take(b',')? && read_nested(dump, false, &mut name, depth)? && dump.take(b',')?) {
         return Err(wrong(dump));
     }
     let is_char = dump.read_word()?.eq_ignore_ascii_case("char") && dump.take(b'(')?;

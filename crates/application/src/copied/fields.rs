@@ -80,6 +80,10 @@ fn read_value(kind: Type, bytes: &[u8], form: BytesForm) -> Result<CopiedValue<'
             "f" | "false" | "FALSE" | "0" => Ok(CopiedValue::Int(0)),
             _ => Err(wrong("boolean")),
         },
+        Type::Decimal { .. } if count_digits(text) > EXACT_DIGITS => Err(format!(
+            "`{}` has more digits than every engine keeps, {EXACT_DIGITS} at most",
+            shown()
+        )),
         Type::Real | Type::Decimal { .. } => read_number(text).ok_or_else(|| wrong("number")),
         Type::Date => {
             let micros = read_time(text).ok_or_else(|| wrong("date as 2020-02-29"))?;
@@ -97,6 +101,17 @@ fn read_value(kind: Type, bytes: &[u8], form: BytesForm) -> Result<CopiedValue<'
             Ok(CopiedValue::Text(text.into()))
         }
     }
+}
+
+/// A double keeps so many decimal digits of any number.
+const EXACT_DIGITS: usize = 15;
+
+/// Without zeros before the first other digit, and behind a fraction.
+fn count_digits(text: &str) -> usize {
+    let number = text.split(['e', 'E']).next().unwrap_or_default();
+    let number = if number.contains('.') { number.trim_end_matches('0') } else { number };
+    let digits = number.trim_start_matches(['-', '+', '0', '.']);
+    digits.bytes().filter(u8::is_ascii_digit).count()
 }
 
 /// A number without a fraction is an integer, as in engines' answers.

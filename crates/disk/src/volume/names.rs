@@ -281,7 +281,7 @@ impl Volume {
         if !self.inodes.note_nameless(thing.ino) {
             self.forget_file(thing.ino, thing.stat.st_ino);
         }
-        self.last_removal.note();
+        self.last_removal.note(thing.stat.st_blocks.cast_unsigned() * 512);
     }
 
     fn hold_new(

@@ -21,15 +21,45 @@ const LETTING_GO: Duration = Duration::from_secs(1);
 
 /// When a file was last removed, or let go of after that.
 #[derive(Default)]
-pub(super) struct LastRemoval(Mutex<Option<Instant>>);
+pub(super) struct LastRemoval(Mutex<RemovalTimes>);
+
+#[derive(Clone, Copy, Default)]
+struct RemovalTimes {
+    of_any: Option<Instant>,
+    of_large: Option<Instant>,
+}
+
+/// A file of fewer bytes makes no room that is worth a wait.
+const LARGE: u64 = 256 << 10;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DiskLack {
+    Space,
+    Files,
+}
 
 impl LastRemoval {
-    pub fn note(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    /// `bytes`: what the file took; as many as can be if that is not known.
+    pub fn note(&self, bytes: u64) {
+        let now = Some(Instant::now());
+        let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        times.of_any = now;
+        if bytes >= LARGE {
+            times.of_large = now;
+        }
     }
 
-    fn may_free_space(&self) -> bool {
-        let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Nobody waits for it a second time.
+    fn forget(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = RemovalTimes::default();
+    }
+
+    fn may_end(&self, lack: DiskLack) -> bool {
+        let times = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = match lack {
+            DiskLack::Space => times.of_large,
+            DiskLack::Files => times.of_any,
+        };
         last.is_some_and(|last| last.elapsed() < LETTING_GO)
     }
 }
@@ -99,31 +129,37 @@ impl Volume {
     /// lets go of them, a moment later. Before a call fails for want of it, all is written back and
     /// committed, as on ext4. Holds no lock meanwhile, and wants none held.
     pub(super) fn await_room(self: &Arc<Self>, bytes: u64) {
+        let Some(lack) = self.find_lack(bytes) else { return };
+        let keeps_some = self.orphans.count_bytes(|ino| self.inodes.get(ino).is_none()) > 0
+            || lack == DiskLack::Files && !self.orphans.is_empty();
+        let may_gain = keeps_some || self.last_removal.may_end(lack);
+        if !may_gain || self.is_off() || self.lock_model().pending.history().is_some() {
+            return;
+        }
+        if keeps_some {
+            // Others wait as well for what this thread frees.
+            self.last_removal.note(u64::MAX);
+            self.settle_to_end();
+        }
         let begun = Instant::now();
-        loop {
-            let has_orphans = !self.orphans.is_empty();
-            let may_gain = has_orphans || self.last_removal.may_free_space();
-            if !may_gain || self.is_off() || self.has_room(bytes) {
-                return;
-            }
-            if self.lock_model().pending.history().is_some() || begun.elapsed() > LETTING_GO {
-                return;
-            }
-            if has_orphans {
-                self.settle_to_end();
-                self.last_removal.note();
+        while let Some(lack) = self.find_lack(bytes) {
+            if !self.last_removal.may_end(lack) || begun.elapsed() > LETTING_GO {
+                return self.last_removal.forget();
             }
             thread::sleep(Duration::from_millis(1));
         }
     }
 
-    fn has_room(&self, bytes: u64) -> bool {
-        rustix::fs::fstatvfs(self.root.any_descriptor()).is_ok_and(|stat| {
-            // Some file systems have no number of files that is full.
-            let takes_files = stat.f_files == 0 || stat.f_favail > 0;
-            takes_files
-                && stat.f_bavail.saturating_mul(stat.f_frsize) >= bytes.saturating_add(SPARE)
-        })
+    fn find_lack(&self, bytes: u64) -> Option<DiskLack> {
+        let stat = rustix::fs::fstatvfs(self.root.any_descriptor()).ok()?;
+        // Some file systems have no number of files that is full.
+        let takes_files = stat.f_files == 0 || stat.f_favail > 0;
+        let free = stat.f_bavail.saturating_mul(stat.f_frsize);
+        match (takes_files, free >= bytes.saturating_add(SPARE)) {
+            (false, _) => Some(DiskLack::Files),
+            (true, false) => Some(DiskLack::Space),
+            (true, true) => None,
+        }
     }
 
     /// What is only kept for a power cut counts as free.

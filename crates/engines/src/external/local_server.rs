@@ -8,7 +8,8 @@ use std::path::Path;
 pub(crate) fn find_socket_owner(path: &Path) -> Option<u32> {
     let stream = UnixStream::connect(path).ok()?;
     let peer = rustix::net::sockopt::socket_peercred(&stream).ok()?;
-    u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
+    // The first process listens for others, by socket activation.
+    u32::try_from(peer.pid.as_raw_nonzero().get()).ok().filter(|pid| *pid > 1)
 }
 
 /// Root alone sees whose sockets they are.
@@ -27,7 +28,7 @@ pub(crate) fn find_port_owner(host: &str, port: u16) -> Option<u32> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     // A process that was started by the server may have the socket, too.
-    if names.is_empty() { None } else { pids.filter(holds).min() }
+    if names.is_empty() { None } else { pids.filter(|pid| *pid > 1).filter(holds).min() }
 }
 
 /// Source: proc_pid_net(5): the local address, its port in hexadecimal, the state `0A`, the inode.

@@ -12,7 +12,7 @@ pub(super) fn find_promise(
     value: &dyn Fn(&str) -> Option<String>,
 ) -> Option<Durability> {
     let of_storage = match storage {
-        StorageEngine::InnoDb => find_innodb_promise(value),
+        StorageEngine::InnoDb => find_innodb_promise(value)?,
         StorageEngine::RocksDb => find_rocksdb_promise(value)?,
         StorageEngine::Aria => find_aria_promise(value)?,
     };
@@ -23,23 +23,25 @@ pub(super) fn find_promise(
     Some(of_storage.min(most))
 }
 
-fn find_innodb_promise(value: &dyn Fn(&str) -> Option<String>) -> Durability {
-    let torn = value("innodb_doublewrite").is_some_and(|value| {
-        ["off", "false", "0", "detect_only"].contains(&&*value.to_ascii_lowercase())
-    });
+/// A value that can't be read here promises nothing: the server may read it otherwise.
+fn find_innodb_promise(value: &dyn Fn(&str) -> Option<String>) -> Option<Durability> {
+    let torn = value("innodb_doublewrite")
+        .is_some_and(|value| !is_on(&value) && !value.eq_ignore_ascii_case("detect_and_recover"));
     if torn || value("innodb_flush_method").is_some_and(|value| never_syncs(&value)) {
-        return Durability::None;
+        return Some(Durability::None);
     }
-    // 3 syncs as 1 does, and at the preparation too.
-    if value("innodb_flush_log_at_trx_commit").is_none_or(|value| value == "1" || value == "3") {
-        return Durability::Strict;
+    match value("innodb_flush_log_at_trx_commit").as_deref() {
+        // 3 syncs as 1 does, and at the preparation too.
+        None | Some("1" | "3") => return Some(Durability::Strict),
+        Some("2") => {}
+        // The server itself holds commits back: a kill takes them.
+        Some(_) => return None,
     }
-    let seconds = value("innodb_flush_log_at_timeout").and_then(|value| value.parse().ok());
-    if seconds.is_some_and(|seconds: u64| seconds > 1) {
-        Durability::None
-    } else {
-        Durability::Relaxed
-    }
+    let seconds = value("innodb_flush_log_at_timeout").map(|value| value.parse::<u64>());
+    Some(match seconds {
+        None | Some(Ok(0 | 1)) => Durability::Relaxed,
+        _ => Durability::None,
+    })
 }
 
 fn find_rocksdb_promise(value: &dyn Fn(&str) -> Option<String>) -> Option<Durability> {

@@ -307,6 +307,29 @@ pub(super) fn read_server_promise(
     Ok(read_promise(&found, storage))
 }
 
+/// Refuses a level of a server that somebody else runs, whose settings promise less.
+pub(super) fn confirm_promise(
+    server: &mut Conn,
+    storage: StorageEngine,
+    wanted: Durability,
+) -> Result<()> {
+    confirm_durability(server, storage, wanted)?;
+    let least = own_promise(storage, wanted).unwrap_or(wanted).min(wanted);
+    match read_server_promise(server, storage)? {
+        Some(promised) if promised >= least => Ok(()),
+        promised => Err(Error::Usage(explain_weaker(promised, wanted))),
+    }
+}
+
+fn explain_weaker(promised: Option<Durability>, wanted: Durability) -> String {
+    let promised = promised.map_or("no level", Durability::name);
+    format!(
+        "the server's settings promise {promised}, and durability {} was asked for: see \
+         innodb_doublewrite, innodb_flush_log_at_timeout and their like",
+        wanted.name()
+    )
+}
+
 /// What the server's variables promise.
 fn read_promise(found: &[(String, String)], storage: StorageEngine) -> Option<Durability> {
     let value = |name: &str| {

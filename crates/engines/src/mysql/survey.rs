@@ -62,7 +62,7 @@ fn look_at_server(server: &mut Conn, storage: StorageEngine) -> Result<ServerSur
         problems.extend(missing_rights(server)?);
     }
     let lacks =
-        survey::find_lacking_levels(|level| storage::confirm_durability(server, storage, level));
+        survey::find_lacking_levels(|level| storage::confirm_promise(server, storage, level));
     let own = storage::read_server_promise(server, storage)?;
     Ok(ServerSurvey { version, lacks, own, problems, tables, unchecked: None })
 }

@@ -15,7 +15,8 @@ use crate::reader::{
 /// Values are written in one way, whatever the server's own settings are.
 const SESSION: &str = "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; \
                        SET datestyle = ISO; SET timezone = 'UTC'; SET bytea_output = hex; \
-                       SET default_transaction_read_only = on";
+                       SET default_transaction_read_only = on; \
+                       SET row_security = off";
 
 const TABLES: &str = "SELECT c.relname, c.reltuples::bigint, pg_catalog.pg_table_size(c.oid) \
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \

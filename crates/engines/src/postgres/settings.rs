@@ -75,9 +75,11 @@ pub(super) fn find_promise<'v>(value: impl Fn(&str) -> Option<&'v str>) -> Durab
     if !synchronous.is_some_and(is_off) {
         return Durability::Strict;
     }
-    match delay.and_then(parse_delay_ms).is_some_and(|delay_ms| delay_ms > 1000.0 / 3.0) {
-        true => Durability::None,
-        false => Durability::Relaxed,
+    // A value that can't be read here promises nothing: the server may read it otherwise.
+    let is_short = |delay| parse_delay_ms(delay).is_some_and(|delay_ms| delay_ms <= 1000.0 / 3.0);
+    match delay.is_none_or(is_short) {
+        true => Durability::Relaxed,
+        false => Durability::None,
     }
 }
 
@@ -89,7 +91,8 @@ fn parse_delay_ms(value: &str) -> Option<f64> {
         "us" => 0.001,
         "" | "ms" => 1.0,
         "s" => 1e3,
-        _ => 60e3,
+        "min" => 60e3,
+        _ => return None,
     };
     Some(number.parse::<f64>().ok()? * factor)
 }

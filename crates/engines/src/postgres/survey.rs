@@ -68,7 +68,16 @@ fn look_at_server([client, other]: &mut [Client; 2]) -> Result<ServerSurvey> {
             let text = format!("SET {} = '{}'", setting.name, setting.value);
             other.batch_execute(&text).map_err(to_error)?;
         }
-        super::confirm_durability(other, level)
+        super::confirm_durability(other, level)?;
+        match super::read_promise(other)? {
+            promised if promised >= level => Ok(()),
+            promised => Err(Error::Usage(format!(
+                "the server's settings promise {}, and durability {} was asked for: see full_page_writes and \
+                 wal_writer_delay",
+                promised.name(),
+                level.name()
+            ))),
+        }
     });
     Ok(ServerSurvey { version, lacks, own, problems, tables, unchecked })
 }

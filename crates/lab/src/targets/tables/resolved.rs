@@ -180,7 +180,18 @@ pub fn cell_durability(
         return match engine.home() {
             EngineHome::External => Ok(durability),
             EngineHome::Process | EngineHome::Server => {
-                refusal::check_durability(engine, cell, durability).map(|()| durability)
+                refusal::check_durability(engine, cell, durability)?;
+                match engine.find_kept_level(durability, &[]) {
+                    Ok(kept) if kept == durability => Ok(durability),
+                    _ => Err(Refusal::from_cell(
+                        cell,
+                        &of,
+                        format!(
+                            "its settings do not promise {}, as the servers by URL do",
+                            durability.name()
+                        ),
+                    )),
+                }
             }
         };
     }
@@ -197,18 +208,21 @@ fn find_promise(
     engine: &dyn Engine,
     experiment: &Experiment,
 ) -> Result<Durability, String> {
-    if engine.home() == EngineHome::External {
-        return engine.find_own_level();
-    }
     let levels = experiment.run_levels(Factor::ENGINE);
     let named = levels.iter().filter_map(|level| find_among(engines, without_alias(level)).ok());
     let mut by_url = named.filter(|other| other.home() == EngineHome::External);
     let Some(first) = by_url.next() else { return engine.find_own_level() };
-    let promised = first.find_own_level()?;
-    match by_url.all(|other| other.find_own_level() == Ok(promised)) {
-        true => Ok(promised),
-        false => Err("the servers by URL promise different levels, so that none is the one to compare this engine \
-                      at: choose none, relaxed or strict by `durability`"
+    let promised = match engine.home() {
+        EngineHome::External => engine.find_own_level()?,
+        EngineHome::Process | EngineHome::Server => first.find_own_level()?,
+    };
+    // A server that can't be asked is refused by itself.
+    let is_same = |other: &dyn Engine| other.find_own_level().is_ok_and(|level| level == promised);
+    let differs = |other: &&'static dyn Engine| other.find_own_level().is_ok() && !is_same(*other);
+    match std::iter::once(first).chain(by_url).find(differs) {
+        None => Ok(promised),
+        Some(_) => Err("the servers by URL promise different levels: choose one that all give, none, relaxed or strict, \
+                        by `durability`"
             .into()),
     }
 }
