@@ -80,7 +80,7 @@ fn read_value(kind: Type, bytes: &[u8], form: BytesForm) -> Result<CopiedValue<'
             "f" | "false" | "FALSE" | "0" => Ok(CopiedValue::Int(0)),
             _ => Err(wrong("boolean")),
         },
-        Type::Decimal { .. } if count_digits(text) > EXACT_DIGITS => Err(format!(
+        Type::Decimal { scale, .. } if count_digits(text, scale) > EXACT_DIGITS => Err(format!(
             "`{}` has more digits than every engine keeps, {EXACT_DIGITS} at most",
             shown()
         )),
@@ -106,12 +106,14 @@ fn read_value(kind: Type, bytes: &[u8], form: BytesForm) -> Result<CopiedValue<'
 /// A double keeps so many decimal digits of any number.
 const EXACT_DIGITS: usize = 15;
 
-/// Without zeros before the first other digit, and behind a fraction.
-fn count_digits(text: &str) -> usize {
+/// Up to the column's last digit, without zeros before the first other one.
+fn count_digits(text: &str, scale: u8) -> usize {
     let number = text.split(['e', 'E']).next().unwrap_or_default();
-    let number = if number.contains('.') { number.trim_end_matches('0') } else { number };
-    let digits = number.trim_start_matches(['-', '+', '0', '.']);
-    digits.bytes().filter(u8::is_ascii_digit).count()
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let kept = &fraction.as_bytes()[..fraction.len().min(scale.into())];
+    let fraction = String::from_utf8_lossy(kept);
+    let digits = format!("{whole}{}", fraction.trim_end_matches('0'));
+    digits.trim_start_matches(['-', '+', '0']).bytes().filter(u8::is_ascii_digit).count()
 }
 
 /// A number without a fraction is an integer, as in engines' answers.

@@ -25,17 +25,19 @@ pub(super) fn find_promise(
 
 /// A value that can't be read here promises nothing: the server may read it otherwise.
 fn find_innodb_promise(value: &dyn Fn(&str) -> Option<String>) -> Option<Durability> {
+    let at_commit = value("innodb_flush_log_at_trx_commit");
+    // Else the server itself holds commits back: a kill takes them.
+    if at_commit.as_ref().is_some_and(|value| !["1", "2", "3"].contains(&&**value)) {
+        return None;
+    }
     let torn = value("innodb_doublewrite")
         .is_some_and(|value| !is_on(&value) && !value.eq_ignore_ascii_case("detect_and_recover"));
     if torn || value("innodb_flush_method").is_some_and(|value| never_syncs(&value)) {
         return Some(Durability::None);
     }
-    match value("innodb_flush_log_at_trx_commit").as_deref() {
-        // 3 syncs as 1 does, and at the preparation too.
-        None | Some("1" | "3") => return Some(Durability::Strict),
-        Some("2") => {}
-        // The server itself holds commits back: a kill takes them.
-        Some(_) => return None,
+    // 3 syncs as 1 does, and at the preparation too.
+    if at_commit.is_none_or(|value| value != "2") {
+        return Some(Durability::Strict);
     }
     let seconds = value("innodb_flush_log_at_timeout").map(|value| value.parse::<u64>());
     Some(match seconds {
@@ -46,7 +48,11 @@ fn find_innodb_promise(value: &dyn Fn(&str) -> Option<String>) -> Option<Durabil
 
 fn find_rocksdb_promise(value: &dyn Fn(&str) -> Option<String>) -> Option<Durability> {
     let is_set = |name| value(name).is_some_and(|value| is_on(&value));
-    let synced = value("rocksdb_flush_log_at_trx_commit").is_none_or(|value| value == "1");
+    let synced = match value("rocksdb_flush_log_at_trx_commit").as_deref() {
+        None | Some("1") => true,
+        Some("2") => false,
+        Some(_) => return None,
+    };
     // A commit that is synced is handed to the system first.
     if is_set("rocksdb_write_disable_wal") || is_set("rocksdb_manual_wal_flush") && !synced {
         return None;

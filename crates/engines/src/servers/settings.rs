@@ -109,9 +109,19 @@ impl Review {
         let bare = names.last().expect("the name itself");
         let settings = self.without_prefixes(setting);
         let setting = settings.last().expect("the name itself");
-        // A beginning without `_` is the name of something larger: a storage engine.
+        // A beginning without `_` is the name of something larger: a storage engine. One that is a
+        // setting's whole name stands for that setting.
         bare == setting
-            || self.abbreviates && bare.contains('_') && setting.starts_with(bare.as_str())
+            || self.abbreviates
+                && bare.contains('_')
+                && setting.starts_with(bare.as_str())
+                && !self.is_whole_name(bare)
+    }
+
+    fn is_whole_name(&self, name: &str) -> bool {
+        let trusted = self.trusted.iter().map(|(_, list)| *list);
+        let mut all = trusted.chain([self.reserved, self.harmless]);
+        all.any(|list| list.split_whitespace().any(|listed| listed == name))
     }
 
     fn without_prefixes(&self, name: &str) -> Vec<String> {

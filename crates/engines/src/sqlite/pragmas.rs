@@ -187,6 +187,9 @@ fn try_value(name: &str, value: &str) -> std::result::Result<(), String> {
     let is_taken = match value.parse::<i64>() {
         Ok(_) => has == value,
         // A word stands for a number: SQLite takes one that it does not know for 0.
+        Err(_) if name == SYNCHRONOUS => {
+            SYNCHRONOUS_LEVELS.iter().any(|level| level.eq_ignore_ascii_case(value))
+        }
         Err(_) => !NUMBERS.contains(&name) && (has != "0" || is_word_of_zero(value)),
     };
     match is_taken {
