@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use bakeoff_analysis::layout::DocumentLayout;
 use bakeoff_analysis::{Document, WarningKind};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 use crate::section::{PagePlace, SectionPart};
 use crate::sections::SECTIONS;
@@ -72,6 +75,11 @@ impl PageContent<'_> {
     }
 }
 
+/// The policy of the page lets this script run, and none that a name might bring in.
+fn hash_script(script: &str) -> String {
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(script)))
+}
+
 fn build_environment() -> Result<Environment<'static>> {
     let mut environment = Environment::new();
     let syntax = SyntaxConfig::builder()
@@ -82,6 +90,7 @@ fn build_environment() -> Result<Environment<'static>> {
     environment.set_syntax(syntax);
     environment.add_global("style", Value::from_safe_string(STYLE.into()));
     environment.add_global("script", Value::from_safe_string(SCRIPT.into()));
+    environment.add_global("script_hash", Value::from_safe_string(hash_script(SCRIPT)));
     let signs = (0..chart::STYLES).map(|style| Value::from_safe_string(chart::draw_key(style)));
     environment.add_global("signs", signs.collect::<Value>());
     let marks = (0..chart::STYLES).map(|style| Value::from_safe_string(chart::draw_sign(style)));
