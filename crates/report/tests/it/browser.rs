@@ -7,8 +7,11 @@ use std::process::Command;
 use bakeoff_analysis::Document;
 use bakeoff_results::Levels;
 use bakeoff_testkit::needs;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use crate::reading::text;
 use crate::sample::{Sample, three};
@@ -88,8 +91,17 @@ fn opened(browser: &Path, folder: &Path, page: &str, width: u32) -> (String, Str
 /// The page with both scripts around its own.
 fn watched(page: &str) -> String {
     assert_eq!((page.matches("</head>").count(), page.matches("</body>").count()), (1, 1));
-    page.replace("</head>", &format!("<script>{BEFORE}</script></head>"))
-        .replace("</body>", &format!("<script>{AFTER}</script></body>"))
+    let page = page.replace("</head>", &format!("<script>{BEFORE}</script></head>"));
+    allow(&page.replace("</body>", &format!("<script>{AFTER}</script></body>")), &[BEFORE, AFTER])
+}
+
+/// The page's policy lets these scripts run, too; its own runs by its hash.
+fn allow(page: &str, scripts: &[&str]) -> String {
+    const OWN: &str = "script-src 'sha256-";
+    assert_eq!(page.matches(OWN).count(), 1);
+    let hash = |script: &&str| format!("'sha256-{}' ", STANDARD.encode(Sha256::digest(script)));
+    let hashes: String = scripts.iter().map(hash).collect();
+    page.replacen("script-src ", &format!("script-src {hashes}"), 1)
 }
 
 /// Text of which some bytes are written as `%` and two hexadecimal digits.
@@ -266,6 +278,7 @@ fn a_page_has_room_for_its_maps_figures_and_axes_on_every_screen_and_on_paper() 
     let page = text(&Sample { mean, ..sample() }.document(), "html");
     assert_eq!(page.matches("</body>").count(), 1);
     let page = page.replace("</body>", &format!("<script>{FITS}</script></body>"));
+    let page = allow(&page, &[FITS]);
     let paper = page.replacen("<html", "<html data-paper", 1);
     for (width, page) in [(1400, &page), (1000, &page), (390, &page), (980, &paper)] {
         let (elements, said) = opened(&browser, folder.path(), page, width);
