@@ -306,6 +306,9 @@ fn a_page_loads_nothing() {
     for document in [three().document(), broken("torn", "x"), hostile()] {
         // A link leads to another part of the page alone.
         let page = text(&document, "html").replace("href=\"#", "");
+        // The hash of the page's script may have any letter of base64.
+        let (before, policy) = page.split_once("sha256-").expect("a hash");
+        let page = format!("{before}{}", policy.split_once('\'').expect("its end").1);
         for load in ["http://", "https://", "src=", "href=", "@import", "//"] {
             let hits = page.match_indices(load).filter(|(at, _)| !in_comment(&page, *at));
             assert_eq!(hits.count(), 0, "the page says {load}");
