@@ -77,7 +77,8 @@ impl PageContent<'_> {
 
 /// The policy of the page lets this script run, and none that a name might bring in.
 fn hash_script(script: &str) -> String {
-    format!("sha256-{}", STANDARD.encode(Sha256::digest(script)))
+    // It begins on a line of its own.
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(format!("\n{script}"))))
 }
 
 fn build_environment() -> Result<Environment<'static>> {
