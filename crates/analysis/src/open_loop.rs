@@ -6,6 +6,8 @@ use bakeoff_results::{Scope, TrialSummary};
 use bakeoff_stats::backlog::keeps_up;
 use serde::{Deserialize, Serialize};
 
+use crate::document::CellView;
+
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenLoopView {
     pub offered_per_second: f64,
@@ -23,6 +25,13 @@ pub struct OpenLoopView {
 
 pub(crate) fn is_open(trial: &TrialSummary) -> bool {
     trial.measures.get(&OFFERED, &Scope::Clients).is_some()
+}
+
+impl CellView {
+    /// It did not keep up with the offered rate.
+    pub fn is_behind(&self) -> bool {
+        self.open_loop.is_some_and(|open| !open.kept_up)
+    }
 }
 
 pub(crate) fn is_behind(trial: &TrialSummary) -> bool {

@@ -118,7 +118,7 @@ pub fn mark_cell<'a>(
 ) -> Vec<CellMark> {
     let broken = promises::find_broken_mark(layout, condition, level);
     let broken = broken.map(|text| CellMark { text, section: promises::SECTION });
-    let late = layout.cell(condition, level).is_some_and(offered_rate::is_behind);
+    let late = layout.cell(condition, level).is_some_and(CellView::is_behind);
     let late =
         late.then_some(CellMark { text: offered_rate::BEHIND, section: offered_rate::SECTION });
     let cached = layout.cell(condition, level).is_some_and(CellView::is_from_cache);

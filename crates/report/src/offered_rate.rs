@@ -9,10 +9,6 @@ pub const SECTION: &str = "offered";
 
 pub const BEHIND: &str = "not kept up";
 
-pub fn is_behind(cell: &CellView) -> bool {
-    cell.open_loop.is_some_and(|open| !open.kept_up)
-}
-
 pub fn describe_behind(layout: &DocumentLayout<'_>) -> Option<String> {
     let clause = |level: &&str| {
         let cells: Vec<&CellView> = layout
@@ -20,7 +16,7 @@ pub fn describe_behind(layout: &DocumentLayout<'_>) -> Option<String> {
             .iter()
             .filter_map(|condition| layout.cell(condition, level))
             .collect();
-        let behind = cells.iter().filter(|cell| is_behind(cell)).count();
+        let behind = cells.iter().filter(|cell| cell.is_behind()).count();
         let name = words::name_contender(layout.compare, level);
         (behind > 0).then(|| match cells.len() {
             1 => name,

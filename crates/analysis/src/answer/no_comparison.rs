@@ -40,9 +40,8 @@ impl<'a> NoComparison<'a> {
     }
 
     fn from_several(layout: &DocumentLayout<'a>) -> Self {
-        let is_behind = |cell: &CellView| cell.open_loop.is_some_and(|open| !open.kept_up);
         let mut comparisons = layout.document.comparisons.iter();
-        if layout.document.cells.iter().any(is_behind) {
+        if layout.document.cells.iter().any(CellView::is_behind) {
             Self::NoneKeptUp
         } else if comparisons.any(|it| it.ratio.is_none() && it.blocks > 0) {
             Self::AllCutOff

@@ -223,4 +223,20 @@ mod tests {
         let told = read_field(&column, None, raw).unwrap_err();
         assert!(told.contains("can't hold null"), "{told}");
     }
+
+    /// The digits that a column keeps count, and not those of a double behind them.
+    #[test]
+    fn a_decimal_is_as_long_as_what_its_column_keeps() {
+        for (text, scale, digits) in [
+            ("12345.249999999999999", 2, 7),
+            ("12345678901234567.89", 2, 19),
+            ("-0.00120", 6, 2),
+            ("1000", 0, 4),
+        ] {
+            assert_eq!(count_digits(text, scale), digits, "{text}");
+        }
+        let kind = Type::Decimal { digits: 20, scale: 2 };
+        assert!(read(kind, "12345678901234567.89", BytesForm::Raw).is_err());
+        assert!(read(kind, "12345.249999999999999", BytesForm::Raw).is_ok());
+    }
 }

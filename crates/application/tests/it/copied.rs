@@ -355,6 +355,26 @@ fn a_dump_with_faults_is_refused_with_their_lines_and_columns() {
         ),
         ("INSERT INTO a VALUES (1,2 3);".into(), "dump.sql:1:27: here a `,` or `)` is missing"),
         ("PRAGMA foreign_keys=OFF;\nBEGIN;\nCREATE TABLE a(id, n);\n".into(), "which is `COMMIT;`"),
+        // Rows of one table are never taken for another's.
+        (
+            format!(
+                "{head}ALTER TABLE ONLY b ATTACH PARTITION b1 FOR VALUES IN (1);\n{rows}{tail}"
+            ),
+            "a table in partitions is read from a database alone",
+        ),
+        (
+            format!("{head}CREATE TABLE auth.b (id integer);\n{rows}{tail}"),
+            "here is a second table b: dump one schema or database alone",
+        ),
+        // Nobody writes so but to fill the stack.
+        (
+            format!("INSERT INTO a VALUES (1,{}", "_a ".repeat(100_000)),
+            "is no value that bakeoff knows",
+        ),
+        (
+            format!("INSERT INTO a VALUES (1,{}", "replace(".repeat(100_000)),
+            "is no value that bakeoff knows",
+        ),
         ("Dear all,\n".into(), "the dump ends inside a statement"),
         ("\n".into(), "has no table: give a dump as text"),
         ("PGDMP\u{1}".into(), "a dump of pg_dump in its own format; name a file of text"),

@@ -313,21 +313,27 @@ pub(super) fn confirm_promise(
     storage: StorageEngine,
     wanted: Durability,
 ) -> Result<()> {
-    confirm_durability(server, storage, wanted)?;
-    let least = own_promise(storage, wanted).unwrap_or(wanted).min(wanted);
-    match read_server_promise(server, storage)? {
-        Some(promised) if promised >= least => Ok(()),
-        promised => Err(Error::Usage(explain_weaker(promised, wanted))),
-    }
+    let found: Vec<(String, String)> =
+        server.query("SHOW GLOBAL VARIABLES").map_err(error::to_error)?;
+    check_promise(&found, storage, wanted)
+        .and_then(|()| check_no_weaker(&found, storage, wanted))
+        .map_err(Error::Usage)
 }
 
-fn explain_weaker(promised: Option<Durability>, wanted: Durability) -> String {
-    let promised = promised.map_or("no level", Durability::name);
-    format!(
-        "the server's settings promise {promised}, and durability {} was asked for: see \
-         innodb_doublewrite, innodb_flush_log_at_timeout and their like",
-        wanted.name()
-    )
+fn check_no_weaker(
+    found: &[(String, String)],
+    storage: StorageEngine,
+    wanted: Durability,
+) -> std::result::Result<(), String> {
+    match read_promise(found, storage) {
+        Some(promised) if promised >= wanted => Ok(()),
+        promised => Err(format!(
+            "the server's settings promise {}, and durability {} was asked for: see \
+             innodb_doublewrite, innodb_flush_log_at_timeout and their like",
+            promised.map_or("no level", Durability::name),
+            wanted.name()
+        )),
+    }
 }
 
 /// What the server's variables promise.
@@ -398,6 +404,26 @@ fn check_promise(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Each of these passes where a level's own settings are looked at alone.
+    #[test]
+    fn a_server_by_url_gives_no_level_that_its_settings_weaken() {
+        for (weakens, at_commit, given) in [
+            (("innodb_doublewrite", "ON"), "1", true),
+            (("innodb_doublewrite", "OFF"), "1", false),
+            (("innodb_flush_log_at_timeout", "1"), "2", true),
+            (("innodb_flush_log_at_timeout", "30"), "2", false),
+            (("innodb_flush_log_at_timeout", "1K"), "2", false),
+        ] {
+            let wanted = if at_commit == "1" { Durability::Strict } else { Durability::Relaxed };
+            let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+            let found = [("innodb_flush_log_at_trx_commit", at_commit), weakens].map(own);
+            let storage = StorageEngine::InnoDb;
+            assert_eq!(check_promise(&found, storage, wanted), Ok(()), "{weakens:?}");
+            let said = check_no_weaker(&found, storage, wanted);
+            assert_eq!(said.is_ok(), given, "{weakens:?}: {said:?}");
+        }
+    }
 
     #[test]
     fn a_server_is_asked_for_all_that_a_level_needs() {

@@ -1,10 +1,10 @@
 //! Says why nothing is compared.
 
+use bakeoff_analysis::CellView;
 use bakeoff_analysis::answer::NoComparison;
 use bakeoff_analysis::layout::DocumentLayout;
 
 use crate::amount::{self, AmountText};
-use crate::offered_rate;
 use crate::words;
 
 pub fn explain(layout: &DocumentLayout<'_>, why: NoComparison<'_>) -> String {
@@ -35,7 +35,7 @@ pub fn explain(layout: &DocumentLayout<'_>, why: NoComparison<'_>) -> String {
 
 fn describe_alone(layout: &DocumentLayout<'_>, only: &str) -> String {
     let [condition] = layout.conditions.as_slice() else { return String::new() };
-    if layout.cell(condition, only).is_some_and(offered_rate::is_behind) {
+    if layout.cell(condition, only).is_some_and(CellView::is_behind) {
         return String::new();
     }
     let means: Vec<String> = layout
