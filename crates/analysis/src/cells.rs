@@ -112,7 +112,7 @@ fn sum_costs(trials: &[&TrialSummary]) -> Option<CostView> {
     costs?.into_iter().reduce(|sum, cost| sum.plus(&cost)).map(CostView::from)
 }
 
-fn sum_counters(trials: &[&TrialSummary]) -> BTreeMap<String, u64> {
+pub fn sum_counters(trials: &[&TrialSummary]) -> BTreeMap<String, u64> {
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     for (name, count) in trials.iter().flat_map(|trial| trial.measures.counters()) {
         match sums.get_mut(name) {

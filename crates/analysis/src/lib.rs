@@ -63,6 +63,7 @@ mod unreached;
 mod verdict;
 mod warning;
 mod warnings;
+mod what_if;
 mod work;
 
 pub use bakeoff_stats::none_seen::most_of_none;
@@ -115,6 +116,10 @@ pub use two_runs::{GateVerdict, RunComparison, SetupChange, SharedCell, two_runs
 pub use unreached::UnreachedLimit;
 pub use warning::{Warning, WarningKind, Weight};
 pub use warnings::{in_memory, share_of_others, warn_of_unprotected_connections};
+pub use what_if::{
+    EffectWord, LevelEffect, OperationEffect, WorkChange, WorkUnit, choose_best, count_worthwhile,
+    find_effects,
+};
 pub use work::{Each, MissingFigure, Unknown, WorkFigure, WorkView};
 
 pub use bakeoff_results::ALL_OPERATIONS;

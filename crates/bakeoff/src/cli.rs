@@ -15,6 +15,7 @@ mod disk;
 mod factors;
 mod shards;
 mod unknown;
+mod what_if;
 
 pub use cluster::Cluster;
 pub use disk::{
@@ -24,6 +25,7 @@ pub use disk::{
 use factors::OwnFactors;
 pub use shards::{Merge, Shards, Which};
 use unknown::explain_error;
+pub use what_if::WhatIf;
 
 use crate::Lab;
 use crate::commands::baseline::BaselineName;
@@ -105,6 +107,9 @@ pub enum Command {
     New(New),
     /// Find every mistake of an application, and try its statements on each engine
     Check(Check),
+    /// Find out which change of a server's settings buys what, on a private twin of it
+    #[command(name = "whatif")]
+    WhatIf(WhatIf),
     /// Show what a run found
     Report(ReportArguments),
     /// Hold two runs against each other: another version, machine or month
@@ -237,6 +242,9 @@ pub struct RunArguments {
     /// bakeoff compare --baseline NAME
     #[arg(long, value_name = "NAME", value_parser = BaselineName::parse, conflicts_with = "dry_run")]
     pub save_baseline: Option<BaselineName>,
+    /// Whether it is a part of another command, which tells what was found.
+    #[arg(skip)]
+    pub is_stage: bool,
 }
 
 impl RunArguments {

@@ -10,7 +10,7 @@ use bakeoff_lab::{Registry, explain_file_limit, ignore_file_limit_signal};
 use bakeoff_workloads::Workload;
 
 use crate::application::{register_application, register_folder};
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, RunArguments};
 use crate::exit::{CommandFailure, Exit};
 use crate::find_limit::FIND_LIMIT;
 use crate::lost_map::tell_lost_maps;
@@ -102,6 +102,20 @@ impl Lab {
         }
     }
 
+    /// Runs a part of another command, by its own command line.
+    pub(crate) fn run_stage(&self, words: &[String]) -> Result<Exit, CommandFailure> {
+        let cli = Cli::read_for(self, words)
+            .map_err(|error| CommandFailure::new(Exit::Usage, error.to_string()))?;
+        let lab = Self { registry: self.registry.clone() }.with_application(&cli)?;
+        match &cli.command {
+            Command::Run(arguments) => {
+                let arguments = RunArguments { is_stage: true, ..(**arguments).clone() };
+                commands::run::run(&lab, &arguments)
+            }
+            _ => Err(CommandFailure::new(Exit::Failed, "a stage is a run")),
+        }
+    }
+
     /// Adds the application of the user's own that the command line names.
     fn with_application(self, cli: &Cli) -> Result<Self, CommandFailure> {
         match &cli.command {
@@ -129,6 +143,7 @@ impl Lab {
             Command::Run(arguments) => commands::run::run(self, arguments),
             Command::New(arguments) => commands::new::run(self, arguments),
             Command::Check(arguments) => commands::check::run(self, arguments),
+            Command::WhatIf(arguments) => commands::what_if::run(self, arguments),
             Command::Report(arguments) => commands::report::run(arguments),
             Command::Compare(arguments) => commands::compare::run(arguments),
             Command::Cluster(what) => commands::cluster::run(self, what),

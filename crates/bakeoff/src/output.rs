@@ -129,8 +129,8 @@ fn write_to_output(text: &str) -> Result<(), CommandFailure> {
     }
 }
 
-const COMMANDS: [&str; 9] =
-    ["run", "merge", "report", "compare", "cluster", "layouts", "list", "doctor", "disk"];
+const COMMANDS: [&str; 10] =
+    ["run", "whatif", "merge", "report", "compare", "cluster", "layouts", "list", "doctor", "disk"];
 
 /// The name of this program: `bakeoff`, or that of an extended program.
 pub fn program_name() -> String {

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 mod address;
 pub mod calendar;
+pub mod configuration;
 mod debt;
 mod decimal;
 mod declared;
@@ -41,6 +42,7 @@ pub mod statement;
 mod survey;
 pub mod tarantool;
 pub mod urls;
+pub mod usual_change;
 mod value;
 
 pub use address::{DatabaseAddress, ListenAddress, ServerAddress};

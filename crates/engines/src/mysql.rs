@@ -33,6 +33,7 @@ use session::{MariaDbClient, MariaDbPlan};
 use storage::BlockCompression;
 pub use storage::StorageEngine;
 
+pub mod configuration;
 mod debt;
 mod error;
 pub mod external;

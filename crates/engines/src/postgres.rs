@@ -35,6 +35,7 @@ pub use server::POSTGRES as SERVER;
 
 mod cells;
 mod check;
+pub mod configuration;
 mod debt;
 mod error;
 pub mod external;

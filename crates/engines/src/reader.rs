@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use crate::configuration::ReportedSettings;
 use crate::external::panics::catch_panic;
 use crate::{mysql, postgres, survey};
 
@@ -47,6 +48,9 @@ pub trait DatabaseReader {
 
     /// The statements that it has counted, each with its calls. The error says why there are none.
     fn list_statements(&mut self) -> Result<Vec<(String, u64)>, String>;
+
+    /// The server's version, and every setting that the user may see.
+    fn read_settings(&mut self) -> Result<ReportedSettings, String>;
 }
 
 /// Whether it is a URL, which a path is not.

@@ -4,6 +4,7 @@ mod question;
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 use bakeoff_devices::device::model::DeviceModel;
 use bakeoff_devices::models::{Models, RegisterError};
@@ -21,11 +22,12 @@ use crate::targets::page::PageTarget;
 use crate::targets::tables::TablesTarget;
 
 /// Everything that an experiment may name and the lab can run.
+#[derive(Clone)]
 pub struct Registry {
     engines: Vec<&'static dyn Engine>,
     workloads: Vec<&'static dyn Workload>,
     /// The first one is the target of the registered engines and workloads.
-    targets: Vec<Box<dyn Target>>,
+    targets: Vec<Arc<dyn Target>>,
     presets: Vec<Preset>,
     planners: Vec<&'static PlannerKind>,
     models: Models,
@@ -39,8 +41,8 @@ impl Registry {
             workloads: Vec::new(),
             targets: vec![
                 tables_target(&[], &[]),
-                Box::new(FolderTarget),
-                Box::new(PageTarget::default()),
+                Arc::new(FolderTarget),
+                Arc::new(PageTarget::default()),
             ],
             presets: presets().to_vec(),
             planners: PLANNERS.into(),
@@ -67,7 +69,7 @@ impl Registry {
 
     #[must_use]
     pub fn with_target(mut self, target: impl Target + 'static) -> Self {
-        self.targets.push(Box::new(target));
+        self.targets.push(Arc::new(target));
         self
     }
 
@@ -75,7 +77,7 @@ impl Registry {
     #[must_use]
     pub fn with_pages_elsewhere(mut self) -> Self {
         for target in self.targets.iter_mut().filter(|it| it.name() == PageTarget::NAME) {
-            *target = Box::new(PageTarget::ANYWHERE);
+            *target = Arc::new(PageTarget::ANYWHERE);
         }
         self
     }
@@ -190,8 +192,8 @@ impl fmt::Debug for Registry {
 fn tables_target(
     engines: &[&'static dyn Engine],
     workloads: &[&'static dyn Workload],
-) -> Box<dyn Target> {
-    Box::new(TablesTarget::new(engines.to_vec(), workloads.to_vec()))
+) -> Arc<dyn Target> {
+    Arc::new(TablesTarget::new(engines.to_vec(), workloads.to_vec()))
 }
 
 fn find_duplicates<'a>(kind: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {

@@ -42,6 +42,7 @@ mod two_runs;
 mod unreached_limits;
 mod verdict;
 mod warning_names;
+mod what_if;
 mod words;
 mod worst_losses;
 
@@ -50,6 +51,7 @@ pub use confidence::Confidence;
 pub use format::{FORMATS, ReportFormat, format_of_ending, is_for_terminal, render, render_blocks};
 pub use sentence::{list_sentences, verdict};
 pub use two_runs::{ComparedRun, FORMATS as TWO_RUNS_FORMATS, two_runs};
+pub use what_if::{ChangeOutcome, SettingChange, WhatIfReport, write_what_if};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CsvRows {

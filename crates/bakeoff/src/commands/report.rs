@@ -61,6 +61,9 @@ pub fn show_run(
     let present = present::parse_present(arguments.present.as_deref(), &document.run.run.factors)?;
     let page = Options { present: present.clone(), ..output_options(false) };
     write_here(&path, &render_document(document, "html", &page)?)?;
+    if arguments.is_stage {
+        return Ok(());
+    }
     if arguments.quiet {
         let sentences = bakeoff_report::list_sentences(document);
         return print(&format!("{}\n", sentences.join("\n")));

@@ -35,6 +35,7 @@ mod timed_disks;
 mod tls;
 mod trust;
 mod untrusted;
+mod what_if;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

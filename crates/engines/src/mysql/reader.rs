@@ -8,6 +8,7 @@ use mysql::{Conn, Error as Failure, Value};
 use super::error::{self, explain_failure};
 use super::external::ExternalMariaDb;
 use super::{SQL, login};
+use crate::configuration::ReportedSettings;
 use crate::reader::{DatabaseReader, FieldsCallback, TableEstimate, explain_broken};
 
 /// A server that says nothing for so long has stopped.
@@ -28,6 +29,10 @@ const STATEMENTS: &str = "SELECT digest_text, CAST(SUM(count_star) AS UNSIGNED) 
 
 const NO_TABLE: u16 = 1146;
 const NO_RIGHT: [u16; 2] = [1142, 1143];
+
+const SETTINGS: &str = "SELECT variable_name, global_value, \
+    global_value_origin IN ('CONFIG', 'COMMAND-LINE', 'SQL', 'ENVIRONMENT') \
+    FROM information_schema.system_variables WHERE global_value IS NOT NULL";
 
 struct MariaDbReader {
     name: &'static str,
@@ -137,5 +142,23 @@ impl DatabaseReader for MariaDbReader {
                 .into()),
             false => Ok(rows),
         }
+    }
+
+    fn read_settings(&mut self) -> Result<ReportedSettings, String> {
+        let told = |failure: Failure| explain_failure(&failure);
+        let version: Option<String> = self.server.query_first("SELECT VERSION()").map_err(told)?;
+        let rows: Vec<(String, String, bool)> = match self.server.query(SETTINGS) {
+            Ok(rows) => rows,
+            // MySQL tells the origins elsewhere; without them only known names are taken.
+            Err(_) => {
+                let rows: Vec<(String, String)> =
+                    self.server.query("SHOW GLOBAL VARIABLES").map_err(told)?;
+                rows.into_iter().map(|(name, value)| (name, value, false)).collect()
+            }
+        };
+        let small =
+            |(name, value, changed): (String, String, bool)| (name.to_lowercase(), value, changed);
+        let version = version.unwrap_or_default();
+        Ok(ReportedSettings { version, values: rows.into_iter().map(small).collect() })
     }
 }

@@ -8,6 +8,7 @@ use postgres::{Client, SimpleQueryMessage};
 use super::SQL;
 use super::error::explain_failure;
 use super::external::ExternalPostgres;
+use crate::configuration::ReportedSettings;
 use crate::reader::{
     DatabaseReader, FieldsCallback, TableEstimate, explain_broken, split_copy_line,
 };
@@ -50,6 +51,12 @@ const SCHEMA: &str = "WITH tables AS (SELECT c.oid, c.relname FROM pg_catalog.pg
 const STATEMENTS: &str = "SELECT s.query, sum(s.calls)::bigint FROM pg_stat_statements s \
     WHERE s.dbid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()) \
     GROUP BY s.query ORDER BY 2 DESC, 1 LIMIT 200";
+
+/// What this session has set itself is not the server's.
+const SETTINGS: &str = "SELECT name, current_setting(name), \
+    source IN ('configuration file', 'command line', 'environment variable', 'database', 'user', \
+               'database user', 'global') \
+    FROM pg_catalog.pg_settings WHERE source NOT IN ('client', 'session')";
 
 struct PostgresReader {
     name: &'static str,
@@ -169,5 +176,14 @@ impl DatabaseReader for PostgresReader {
         })?;
         let count = |row: Vec<String>| (row[0].clone(), row[1].parse().unwrap_or(0));
         Ok(rows.into_iter().map(count).collect())
+    }
+
+    fn read_settings(&mut self) -> Result<ReportedSettings, String> {
+        let rows = self.ask(SETTINGS).map_err(|failure| explain_failure(&failure))?;
+        let version =
+            self.ask("SHOW server_version").map_err(|failure| explain_failure(&failure))?;
+        let version = version.into_iter().flatten().next().unwrap_or_default();
+        let value = |row: Vec<String>| (row[0].to_lowercase(), row[1].clone(), row[2] == "t");
+        Ok(ReportedSettings { version, values: rows.into_iter().map(value).collect() })
     }
 }

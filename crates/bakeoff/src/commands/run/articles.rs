@@ -7,11 +7,12 @@ use std::sync::atomic::Ordering;
 use bakeoff_analysis::Document;
 use bakeoff_experiment::ARTICLES;
 use bakeoff_report::ArticleRun;
-use bakeoff_results::{Error, RunFolder};
+use bakeoff_results::RunFolder;
 
 use super::run_one;
 use crate::Lab;
 use crate::cli;
+use crate::commands::numbered_folder::make_numbered_folder;
 use crate::commands::report::{self, REPORT};
 use crate::exit::{CommandFailure, Exit};
 use crate::output::{print, say, write_here};
@@ -55,7 +56,11 @@ pub fn run(
     taken.iter().for_each(|it| say(format_args!("it would not begin here: {}", it.message)));
     let dir = match dry_run {
         true => arguments.out.clone(),
-        false => Some(make_folder(arguments.out.as_deref())?),
+        false => Some(make_numbered_folder(
+            ARTICLES,
+            arguments.out.as_deref(),
+            "or go on with one of the runs in it: bakeoff run --resume {}/ARTICLE",
+        )?),
     };
     let mut all = Vec::new();
     for preset in presets {
@@ -118,33 +123,6 @@ fn first_other(ends: impl IntoIterator<Item = Exit>) -> Exit {
 fn folder_name(preset: &str) -> String {
     let name = preset.strip_prefix(PREFIX).unwrap_or(preset);
     name.replace(|c: char| !c.is_alphanumeric() && !"-_.".contains(c), "-")
-}
-
-/// `bakeoff-articles-1`, or the next free number.
-fn make_folder(out: Option<&Path>) -> Result<PathBuf, CommandFailure> {
-    let make = |dir: &Path| -> Result<bool, Error> {
-        let held = bakeoff_folders::trust::make(dir)?;
-        Ok(held.was_made() || dir.read_dir().is_ok_and(|mut it| it.next().is_none()))
-    };
-    if let Some(dir) = out {
-        if make(dir).map_err(CommandFailure::from_folder_error)? {
-            return Ok(dir.to_owned());
-        }
-        let text = format!(
-            "{} exists and is not empty; name another folder with --out, or go on with one of the runs \
-             in it: bakeoff run --resume {}/ARTICLE",
-            dir.display(),
-            dir.display()
-        );
-        return Err(CommandFailure::new(Exit::Folder, text));
-    }
-    for number in 1.. {
-        let dir = PathBuf::from(format!("bakeoff-{ARTICLES}-{number}"));
-        if make(&dir).map_err(CommandFailure::from_folder_error)? {
-            return Ok(dir);
-        }
-    }
-    unreachable!("numbers do not run out")
 }
 
 /// Writes the page, if anything was measured; removes an empty folder.
