@@ -16,8 +16,8 @@ pub struct ConfigurationRules {
     /// Settings that a private server does not take over, since bakeoff's own trials need another value
     /// or nobody waits for them. `*` ends the beginning of a name.
     pub kept_out: &'static [&'static str],
-    /// Settings that are taken over with another value than the server has.
-    pub replaced: &'static [(&'static str, fn(&str) -> String)],
+    /// Settings that are taken over with another value than the server has, or not at all.
+    pub replaced: &'static [(&'static str, fn(&str) -> Option<String>)],
     /// The server's own defaults of what bakeoff would set otherwise.
     pub stock: &'static [(&'static str, &'static str)],
     /// The sections of a configuration file that the server reads; empty where it has none.
@@ -148,13 +148,14 @@ impl ServerConfiguration {
                 setting.name.strip_prefix("loose_").map_or(setting.name.clone(), str::to_owned)
             }));
         }
+        names.extend(self.rules.replaced.iter().map(|(name, _)| (*name).to_owned()));
         names.extend(self.rules.stock.iter().map(|(name, _)| (*name).to_owned()));
         let mut twin = TwinSettings { settings: Vec::new(), left_out: Vec::new() };
         for name in names {
             let Some(value) = self.find_value(&name) else { continue };
             let replaced = self.rules.replaced.iter().find(|(replaced, _)| *replaced == name);
             if let Some((_, replace)) = replaced {
-                twin.settings.push((name, replace(value)));
+                twin.settings.extend(replace(value).map(|value| (name, value)));
                 continue;
             }
             let is_kept_out = self.rules.kept_out.iter().any(|kept_out| {

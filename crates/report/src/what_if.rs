@@ -139,6 +139,9 @@ fn write_change(change: &SettingChange) -> String {
         let _ = write!(text, ", {}", first.operation);
     }
     let word = match effect.word() {
+        EffectWord::Undecided if effect.operations.iter().all(is_above) => {
+            "faster, perhaps by less than 5 %"
+        }
         EffectWord::Undecided => "not decided",
         EffectWord::None => "no difference",
         EffectWord::Gain if change.is_confirmed() => "confirmed",
@@ -158,6 +161,10 @@ fn write_change(change: &SettingChange) -> String {
         let _ = writeln!(text, "{:<21} … {}", format_speed(other), other.operation);
     }
     text
+}
+
+fn is_above(effect: &OperationEffect) -> bool {
+    effect.low.is_some_and(|low| low > 1.0)
 }
 
 /// "2.31 (2.20 to 2.42)".
@@ -215,7 +222,7 @@ fn write_advice(report: &WhatIfReport) -> String {
 fn advise_nothing(report: &WhatIfReport) -> String {
     let is_open = |change: &&SettingChange| {
         let word = change.effect().map(LevelEffect::word);
-        change.promise.is_none() && matches!(word, Some(EffectWord::Undecided | EffectWord::Gain))
+        change.is_confirmed() && matches!(word, Some(EffectWord::Undecided | EffectWord::Gain))
     };
     let open: Vec<String> =
         report.changes.iter().filter(is_open).map(SettingChange::from_to).collect();
@@ -224,7 +231,7 @@ fn advise_nothing(report: &WhatIfReport) -> String {
         return none.to_owned();
     }
     format!(
-        "{none}Not decided: {}. Longer trials may decide them: --seconds 10.\n",
+        "{none}Tried again and not decided: {}. Longer trials may decide: --seconds 10.\n",
         join_list(&open)
     )
 }
@@ -345,7 +352,7 @@ mod tests {
 
         (report.steps, report.together) = (vec![effect(1.0, Verdict::Same)], None);
         let text = write_what_if(&report);
-        assert!(text.contains("Not decided: work_mem 4MB → 64MB."), "{text}");
+        assert!(text.contains("not decided: work_mem 4MB → 64MB."), "{text}");
         assert!(text.contains("No change was shown to be worth it"), "{text}");
     }
 }

@@ -95,13 +95,16 @@ impl Study<'_> {
         let Some(screen) = self.run_stage(&stage::SCREEN, &levels)? else { return Ok(None) };
         let base = self.twin.level();
         let pairs: Vec<(&str, &str)> = levels.iter().map(|level| (base, &**level)).collect();
-        let screened = find_effects(&screen.document, &pairs);
-        let free: Vec<LevelEffect> =
-            screened.iter().filter(|it| self.keeps_promise(&it.to)).cloned().collect();
+        let (free, priced): (Vec<_>, Vec<_>) =
+            pairs.into_iter().partition(|(_, level)| self.keeps_promise(level));
+        // Each lane is a family of its own.
+        let free = find_effects(&screen.document, &free);
+        let priced = find_effects(&screen.document, &priced);
         let best = choose_best(&free, if self.arguments.quick { 2 } else { 3 });
         let best: Vec<String> = best.into_iter().map(|effect| effect.to.clone()).collect();
         let Some(confirmation) = self.confirm(&best)? else { return Ok(None) };
-        Ok(Some(self.report(screened, confirmation)))
+        let screened = free.into_iter().chain(priced).collect::<Vec<_>>();
+        Ok(Some(self.report(&screened, confirmation)))
     }
 
     fn keeps_promise(&self, level: &str) -> bool {
@@ -151,7 +154,7 @@ impl Study<'_> {
         Ok(Some(Confirmation { added, alone: alone.to_vec(), steps, together }))
     }
 
-    fn report(&self, screened: Vec<LevelEffect>, confirmation: Confirmation) -> WhatIfReport {
+    fn report(&self, screened: &[LevelEffect], confirmation: Confirmation) -> WhatIfReport {
         let Confirmation { added, alone, steps, together } = confirmation;
         let find = |effects: &[LevelEffect], level: &str| {
             effects.iter().find(|effect| effect.to == level).cloned()
@@ -159,7 +162,7 @@ impl Study<'_> {
         let change = |change: &TwinChange| {
             let found = match &change.variant {
                 Err(why) => ChangeOutcome::Refused(why.clone()),
-                Ok(variant) => match find(&screened, &variant.level) {
+                Ok(variant) => match find(screened, &variant.level) {
                     Some(screened) => {
                         let confirmed = find(&alone, &variant.level);
                         ChangeOutcome::Measured { screened, confirmed }

@@ -4,10 +4,10 @@ use crate::configuration::ConfigurationRules;
 use crate::usual_change::TriedValue::{Less, More, MoreOfMemory, Other};
 use crate::usual_change::UsualChange;
 
-/// A path of the server's own would be written to: the twin's log stands beside its data.
-fn log_beside_data(value: &str) -> String {
+/// The server's own path is not the twin's: its log stands beside its data. `OFF` would be a name.
+fn log_beside_data(value: &str) -> Option<String> {
     let is_off = ["off", "0"].contains(&&*value.to_ascii_lowercase());
-    if is_off { "OFF".into() } else { "ON".into() }
+    (!is_off).then(|| "ON".into())
 }
 
 const VARIABLES: &str = "mariadb.com/kb/en/innodb-system-variables";
