@@ -11,7 +11,6 @@
 //! pgbench. `BAKEOFF_PAIRS` (5) and `BAKEOFF_BENCH_SECONDS` (5) make it shorter; `-- points` and `-- pgbench` run
 //! one part.
 
-mod allocations;
 mod in_rust;
 mod loaded;
 #[path = "../common/pairs.rs"]
@@ -26,10 +25,10 @@ mod work;
 use std::path::Path;
 use std::process::ExitCode;
 
-use bakeoff_testkit::{open_to_all, skip};
+use bakeoff_testkit::{CountingAllocator, open_to_all, skip};
 
 #[global_allocator]
-static ALLOCATOR: allocations::Counting = allocations::Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn main() -> ExitCode {
     let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));

@@ -7,10 +7,10 @@ use bakeoff_application::find_built_in;
 use bakeoff_engines::Session;
 use bakeoff_stats::paired::{CONFIDENCE, ratio_of_logs};
 use bakeoff_stats::quantile::median;
+use bakeoff_testkit::count_allocations;
 use bakeoff_workloads::{OperationTally, WorkloadClient};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::allocations;
 use crate::in_rust::ReadsInRust;
 use crate::loaded::Loaded;
 use crate::pairs::{self, Limit, Pairs};
@@ -45,9 +45,9 @@ impl<'a> Reader<'a> {
     /// How often so many operations allocate memory, once they have run for a while.
     fn count_allocations(&mut self, operations: u32) -> u64 {
         self.time(operations);
-        let before = allocations::count();
+        let before = count_allocations();
         self.time(operations);
-        allocations::count() - before
+        count_allocations() - before
     }
 }
 
