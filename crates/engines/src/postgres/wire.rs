@@ -1,5 +1,5 @@
-//! Statements over a plain socket, below the library: one write and one read a statement, in buffers
-//! that stay.
+//! Statements over a socket, below the library: one write and one read a statement, in buffers that
+//! stay.
 //!
 //! The library logs in; then a session prepares and runs its statements here. Parameters go from the
 //! caller into the message, and cells from the message into the caller's rows. The library would
