@@ -1,5 +1,8 @@
 //! Decimal numbers: they travel as doubles, and are rounded as SQL rounds them, by their digits.
 
+use std::fmt::{self, Display, Formatter};
+use std::io::Write as _;
+
 use crate::Value;
 
 /// The number that a column with `scale` digits after the point holds: the half goes away from zero.
@@ -47,12 +50,28 @@ pub(crate) fn parse_decimal(text: &str) -> Option<Value<'static>> {
     }
 }
 
-/// Short, and read by every engine as this double.
-pub(crate) fn format_real(real: f64) -> String {
-    match real.abs() {
-        short if short == 0.0 || (1e-5..1e17).contains(&short) => real.to_string(),
-        _ => format!("{real:e}"),
+/// A double's text: short, and read by every engine as this double.
+pub(crate) struct RealText(pub f64);
+
+impl Display for RealText {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self(real) = self;
+        match real.abs() {
+            short if short == 0.0 || (1e-5..1e17).contains(&short) => write!(f, "{real}"),
+            _ => write!(f, "{real:e}"),
+        }
     }
+}
+
+/// The double with the same short text.
+pub(crate) fn widen_float(real: f32) -> f64 {
+    // A sign, nine digits, a point, an exponent of a sign and two digits.
+    let mut text = [0; 16];
+    let mut rest = &mut text[..];
+    let written = write!(rest, "{real:e}").is_ok();
+    let length = 16 - rest.len();
+    let text = std::str::from_utf8(&text[..length]).ok().filter(|_| written);
+    text.and_then(|text| text.parse().ok()).unwrap_or(f64::from(real))
 }
 
 #[cfg(test)]
@@ -97,7 +116,7 @@ mod tests {
     #[test]
     fn a_double_is_written_shortly() {
         for (real, text) in [(0.1, "0.1"), (1e308, "1e308"), (0.0, "0"), (-2.5e-9, "-2.5e-9")] {
-            assert_eq!(format_real(real), text);
+            assert_eq!(RealText(real).to_string(), text);
         }
     }
 }

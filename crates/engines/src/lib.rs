@@ -58,6 +58,10 @@ pub use servers::{SettingStanding, servers_go_by_path};
 pub use statement::{Action, SqlText, Statement};
 pub use value::{RealValue, Rows, Value};
 
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: bakeoff_testkit::CountingAllocator = bakeoff_testkit::CountingAllocator;
+
 /// How often an engine with SQL reads the text of a statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Preparation {

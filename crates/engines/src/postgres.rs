@@ -30,7 +30,7 @@ use crate::{
 };
 
 use debt::PostgresDebtWatch;
-use error::{explain_failure, is_ended, is_lost, no_connection, to_error};
+use error::{explain_failure, is_ended, no_connection, to_error};
 pub use server::POSTGRES as SERVER;
 
 mod cells;
@@ -39,7 +39,9 @@ pub mod configuration;
 mod debt;
 mod error;
 pub mod external;
+mod link;
 mod load;
+mod login;
 mod numeric;
 pub(crate) mod reader;
 mod review;

@@ -28,6 +28,34 @@ pub(crate) fn send_all(socket: impl AsFd, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Where answers come from.
+pub(crate) trait ByteSource {
+    fn await_bytes(&mut self) -> io::Result<()>;
+
+    /// Waits if there are none. No bytes: the other side has ended.
+    fn receive_bytes(&mut self, into: &mut [u8]) -> io::Result<usize>;
+}
+
+impl<S: AsFd> ByteSource for S {
+    fn await_bytes(&mut self) -> io::Result<()> {
+        match poll(&mut [PollFd::new(self, PollFlags::IN)], None) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn receive_bytes(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match recv(&*self, &mut *into, RecvFlags::DONTWAIT) {
+                Ok((_, read)) => return Ok(read),
+                Err(Errno::AGAIN) => self.await_bytes()?,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Inbox {
     bytes: Vec<u8>,
@@ -38,6 +66,12 @@ pub(crate) struct Inbox {
 impl Inbox {
     pub fn new() -> Self {
         Self { bytes: vec![0; ROOM], start: 0, end: 0 }
+    }
+
+    /// Bytes that it can hold as it is.
+    #[cfg(test)]
+    pub fn room(&self) -> usize {
+        self.bytes.len()
     }
 
     pub fn clear(&mut self) {
@@ -69,7 +103,7 @@ impl Inbox {
         self.end -= count;
     }
 
-    pub fn fill_up_to(&mut self, socket: impl AsFd, wanted: usize) -> io::Result<()> {
+    pub fn fill_up_to(&mut self, mut source: impl ByteSource, wanted: usize) -> io::Result<()> {
         if self.end - self.start >= wanted {
             return Ok(());
         }
@@ -83,33 +117,15 @@ impl Inbox {
             self.bytes.shrink_to_fit();
         }
         if self.end == 0 {
-            await_bytes(&socket)?;
+            source.await_bytes()?;
         }
         while self.end < wanted {
-            match receive_bytes(&socket, &mut self.bytes[self.end..])? {
+            match source.receive_bytes(&mut self.bytes[self.end..])? {
                 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
                 read => self.end += read,
             }
         }
         Ok(())
-    }
-}
-
-fn receive_bytes(socket: impl AsFd, into: &mut [u8]) -> io::Result<usize> {
-    loop {
-        match recv(&socket, &mut *into, RecvFlags::DONTWAIT) {
-            Ok((_, read)) => return Ok(read),
-            Err(Errno::AGAIN) => await_bytes(&socket)?,
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-fn await_bytes(socket: impl AsFd) -> io::Result<()> {
-    match poll(&mut [PollFd::new(&socket, PollFlags::IN)], None) {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
     }
 }
 

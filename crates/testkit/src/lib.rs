@@ -5,6 +5,7 @@
 //! engine passes: it must never know what an engine is measured for, or how. [`synthetic`] makes
 //! run folders without a run.
 
+mod allocations;
 mod clock;
 pub mod conformance;
 mod folder;
@@ -16,6 +17,7 @@ pub mod synthetic;
 mod tmpfs;
 mod user;
 
+pub use allocations::{CountingAllocator, count_allocations};
 pub use clock::{PATIENCE, Since};
 pub use folder::{folder_for_all, open_to_all, write_script};
 pub use harness::{Test, run};

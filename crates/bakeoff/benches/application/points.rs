@@ -4,13 +4,13 @@ use std::hint::black_box;
 use std::path::Path;
 
 use bakeoff_application::find_built_in;
-use bakeoff_engines::Session;
+use bakeoff_engines::{Session, find_level};
 use bakeoff_stats::paired::{CONFIDENCE, ratio_of_logs};
 use bakeoff_stats::quantile::median;
+use bakeoff_testkit::count_allocations;
 use bakeoff_workloads::{OperationTally, WorkloadClient};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::allocations;
 use crate::in_rust::ReadsInRust;
 use crate::loaded::Loaded;
 use crate::pairs::{self, Limit, Pairs};
@@ -45,9 +45,9 @@ impl<'a> Reader<'a> {
     /// How often so many operations allocate memory, once they have run for a while.
     fn count_allocations(&mut self, operations: u32) -> u64 {
         self.time(operations);
-        let before = allocations::count();
+        let before = count_allocations();
         self.time(operations);
-        allocations::count() - before
+        count_allocations() - before
     }
 }
 
@@ -86,6 +86,37 @@ pub fn reads(place: &Path) -> bool {
         kept &= allocated == 0;
     }
     kept
+}
+
+/// Engines whose clients cost as much, and allocate nothing, where a server does next to nothing.
+const SERVED: [&str; 2] = ["mariadb:innodb", "postgres"];
+
+/// Whether there are their servers.
+///
+/// # Errors
+/// What is missing.
+pub fn are_servers_available() -> Result<(), String> {
+    SERVED.into_iter().try_for_each(|name| find_level(name).expect("an engine").available())
+}
+
+/// What reads of servers cost their clients, and whether all is within the limits.
+pub fn served_reads(place: &Path) -> bool {
+    const OPERATIONS: u32 = 5_000;
+    let point = find_built_in("point").expect("it is built in");
+    pairs::heading("point, processor time of clients", "on MariaDB");
+    let loaded =
+        SERVED.map(|name| Loaded::load(point, name, &place.join(name.replace(':', "-of-"))));
+    let mut readers = loaded.each_ref().map(Reader::new);
+    let allocated = readers.each_mut().map(|reader| reader.count_allocations(OPERATIONS));
+    let [theirs, ours] = &mut readers;
+    let mut costs = Pairs::default();
+    for pair in 0..pairs::pairs() * TURNS {
+        costs.add(pairs::turns(pair, || theirs.time(OPERATIONS), || ours.time(OPERATIONS)));
+    }
+    println!("allocations in {OPERATIONS} operations: {allocated:?}, limit 0");
+    let name = "on PostgreSQL, ns an operation";
+    let is_cheap = costs.row(name, Limit::Most(1.2));
+    costs.row(name, Limit::Least { ratio: 0.8, low: None }) && is_cheap && allocated == [0, 0]
 }
 
 /// As [`Pairs::row`], of the difference in nanoseconds.

@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::future::Future;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
@@ -97,7 +97,10 @@ pub(crate) fn find_refusal<'e>(failure: &'e (dyn Error + 'static)) -> Option<&'e
     }
 }
 
-/// TLS for PostgreSQL's client. Its files are read at the first connection.
+/// A socket whose bytes are encrypted.
+pub(crate) type EncryptedSocket = StreamOwned<ClientConnection, TcpStream>;
+
+/// TLS for PostgreSQL's clients. Its files are read at the first connection.
 #[derive(Clone)]
 pub(crate) struct Tls(Arc<TlsSettings>);
 
@@ -126,14 +129,29 @@ impl Tls {
         self.0.transport
     }
 
+    fn ready(&self) -> io::Result<(Arc<ClientConfig>, ServerName<'static>)> {
+        let ready = self.0.ready.get_or_init(|| self.0.build_config());
+        ready.clone().map_err(io::Error::other)
+    }
+
     fn start_handshake<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S) -> Handshake<S> {
-        match self.0.ready.get_or_init(|| self.0.build_config()) {
+        match self.ready() {
             Ok((config, name)) => {
-                let connector = TlsConnector::from(Arc::clone(config));
-                Handshake::Going(Box::new(connector.connect(name.clone(), stream)))
+                let connector = TlsConnector::from(config);
+                Handshake::Going(Box::new(connector.connect(name, stream)))
             }
-            Err(wrong) => Handshake::Failed(Some(io::Error::other(wrong.as_str()))),
+            Err(wrong) => Handshake::Failed(Some(wrong)),
         }
+    }
+
+    /// For a thread that waits in its reads.
+    pub fn encrypt_socket(&self, mut socket: TcpStream) -> io::Result<EncryptedSocket> {
+        let (config, name) = self.ready()?;
+        let mut connection = ClientConnection::new(config, name).map_err(io::Error::other)?;
+        while connection.is_handshaking() {
+            connection.complete_io(&mut socket)?;
+        }
+        Ok(StreamOwned::new(connection, socket))
     }
 }
 

@@ -169,7 +169,7 @@ fn write_row(out: &mut Vec<u8>, row: &[Value<'_>]) -> Result<()> {
         match value {
             Value::Null => out.extend_from_slice(b"\\N"),
             Value::Int(int) => write!(out, "{int}")?,
-            Value::Real(real) => write!(out, "{}", decimal::format_real(real.get()))?,
+            Value::Real(real) => write!(out, "{}", decimal::RealText(real.get()))?,
             Value::Text(text) => push_escaped(text.as_bytes(), out),
             Value::Bytes(bytes) => push_escaped(bytes, out),
         }

@@ -9,14 +9,14 @@ use mysql::{Conn, Error as Failure, Params, QueryResult};
 
 use super::storage::StorageEngine;
 use super::text_parts::TextParts;
-use super::wire::fields::{FieldType, is_readable, push_text_cell, read_string, widen_float};
+use super::wire::fields::{FieldType, is_readable, push_text_cell, read_string};
 use super::wire::{Changed, MariaDbWire};
 use super::{MariaDbDatabase, SQL, error};
 use crate::calendar::TimeText;
 use crate::schema::Table;
 use crate::sql::session::{SqlClient, TransactionState};
 use crate::statement::Action;
-use crate::{Access, Error, Preparation, Result, Rows, Schema, SqlText, Value};
+use crate::{Access, Error, Preparation, Result, Rows, Schema, SqlText, Value, decimal};
 
 pub(super) enum MariaDbPlan {
     Read { width: usize },
@@ -272,7 +272,7 @@ fn push_cell(
         Some(NULL) => rows.push(Value::Null),
         Some(Int(int)) => rows.push(Value::Int(*int)),
         Some(UInt(int)) => rows.push(Value::Int((*int).try_into().map_err(|_| unreadable())?)),
-        Some(Float(real)) => rows.push(widen_float(*real)),
+        Some(Float(real)) => rows.push(Value::from(decimal::widen_float(*real))),
         Some(Double(real)) => rows.push(Value::from(*real)),
         Some(Bytes(bytes)) => {
             rows.push(read_string(bytes, kind as u8).ok_or_else(unreadable)?);

@@ -2,15 +2,67 @@
 
 use std::io;
 
-use postgres::error::{Severity, SqlState};
+use postgres::error::SqlState;
 
 use crate::Error;
 use crate::external::tls;
 
-/// [`is_lost`] tells whether the connection is gone.
+/// Why a statement of a session has no answer.
+#[derive(Debug)]
+pub(super) enum WireFailure {
+    Refused(ServerRefusal),
+    /// The connection can't be used any more.
+    Lost(io::Error),
+    /// A parameter or a cell that can't be converted.
+    Unfit(String),
+}
+
+/// An error that the server has told.
+#[derive(Debug)]
+pub(super) struct ServerRefusal {
+    pub code: SqlState,
+    pub ends_session: bool,
+    pub what: String,
+}
+
+impl WireFailure {
+    pub fn is_lost(&self) -> bool {
+        match self {
+            Self::Refused(refusal) => refusal.ends_session,
+            Self::Lost(_) => true,
+            Self::Unfit(_) => false,
+        }
+    }
+
+    pub fn explain(&self) -> String {
+        match self {
+            Self::Refused(ServerRefusal { what, .. }) | Self::Unfit(what) => what.clone(),
+            Self::Lost(error) => error.to_string(),
+        }
+    }
+
+    /// [`Self::is_lost`] tells whether the connection is gone.
+    pub fn to_error(&self) -> Error {
+        let code = match self {
+            Self::Refused(refusal) => Some(&refusal.code),
+            _ => None,
+        };
+        explain_code(code, self.explain())
+    }
+}
+
+impl From<io::Error> for WireFailure {
+    fn from(error: io::Error) -> Self {
+        Self::Lost(error)
+    }
+}
+
 pub(super) fn to_error(failure: postgres::Error) -> Error {
-    let what = explain_failure(&failure);
-    match failure.code() {
+    explain_code(failure.code(), explain_failure(&failure))
+}
+
+fn explain_code(code: Option<&SqlState>, what: String) -> Error {
+    match code {
         Some(
             &SqlState::T_R_SERIALIZATION_FAILURE
             | &SqlState::T_R_DEADLOCK_DETECTED
@@ -24,10 +76,7 @@ pub(super) fn to_error(failure: postgres::Error) -> Error {
 
 pub(super) fn explain_failure(failure: &postgres::Error) -> String {
     match failure.as_db_error() {
-        Some(answer) => {
-            let more = [answer.detail(), answer.hint()].into_iter().flatten();
-            more.fold(answer.message().into(), |text: String, more| format!("{text}; {more}"))
-        }
+        Some(answer) => join_words(answer.message(), [answer.detail(), answer.hint()]),
         None => {
             let behind = std::error::Error::source(failure);
             behind.map_or_else(|| failure.to_string(), |behind| format!("{failure}: {behind}"))
@@ -35,16 +84,9 @@ pub(super) fn explain_failure(failure: &postgres::Error) -> String {
     }
 }
 
-pub(super) fn is_lost(failure: &postgres::Error) -> bool {
-    match failure.as_db_error() {
-        Some(answer) => {
-            matches!(answer.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
-        }
-        None => {
-            let behind = std::error::Error::source(failure);
-            failure.is_closed() || behind.is_some_and(|behind| behind.is::<io::Error>())
-        }
-    }
+/// An error's message, detail and hint.
+pub(super) fn join_words(message: &str, more: [Option<&str>; 2]) -> String {
+    more.into_iter().flatten().fold(message.into(), |text, more| format!("{text}; {more}"))
 }
 
 pub(super) fn is_ended(failure: &postgres::Error) -> bool {

@@ -47,40 +47,44 @@ pub(super) fn put_numeric(text: &str, out: &mut BytesMut) {
 
 /// An integer, or the nearest double; `None` for other bytes.
 pub(super) fn read_numeric(raw: &[u8]) -> Option<Value<'static>> {
-    let shorts: Vec<u16> =
-        raw.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
-    let [count, weight, sign, _, groups @ ..] = &shorts[..] else { return None };
-    if groups.len() != usize::from(*count) || groups.iter().any(|group| *group > 9999) {
+    let (head, groups) = raw.split_first_chunk::<8>()?;
+    let (groups, rest) = groups.as_chunks::<2>();
+    let short = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+    let (count, weight, sign) = (short(0), i32::from(short(2).cast_signed()), short(4));
+    let is_group = |group: &[u8; 2]| u16::from_be_bytes(*group) <= 9999;
+    if groups.len() != usize::from(count) || !rest.is_empty() || !groups.iter().all(is_group) {
         return None;
     }
-    match *sign {
+    match sign {
         NAN => return Some(Value::from(f64::NAN)),
         INFINITE => return Some(Value::from(f64::INFINITY)),
         MINUS_INFINITE => return Some(Value::from(f64::NEG_INFINITY)),
         _ => {}
     }
-    let (negative, weight) = (*sign == NEGATIVE, i32::from(weight.cast_signed()));
+    let negative = sign == NEGATIVE;
     read_short(groups, weight, negative).or_else(|| read_digits(groups, weight, negative))
 }
 
-/// By one exact division, for most numbers that applications have.
-fn read_short(groups: &[u16], weight: i32, negative: bool) -> Option<Value<'static>> {
+/// By one exact multiplication or division, for most numbers that applications have.
+fn read_short(groups: &[[u8; 2]], weight: i32, negative: bool) -> Option<Value<'static>> {
     let after = groups.len() as i32 - 1 - weight;
-    if groups.len() > 4 || !(0..=5).contains(&after) {
+    if groups.len() > 4 || after > 5 {
         return None;
     }
-    let digits = groups.iter().fold(0, |sum, group| 10_000 * sum + u64::from(*group));
+    let digits = groups.iter().fold(0, |sum, it| 10_000 * sum + u64::from(u16::from_be_bytes(*it)));
+    let digits = digits.checked_mul(10_000_u64.checked_pow(after.min(0).unsigned_abs())?)?;
     if digits > EXACT {
         return None;
     }
-    let number = digits as f64 / 10_f64.powi(4 * after);
+    let number = digits as f64 / 10_f64.powi(4 * after.max(0));
     Some(Value::from(if negative { -number } else { number }))
 }
 
-fn read_digits(groups: &[u16], weight: i32, negative: bool) -> Option<Value<'static>> {
+fn read_digits(groups: &[[u8; 2]], weight: i32, negative: bool) -> Option<Value<'static>> {
     let group = |place: i32| {
         let at = usize::try_from(weight - place).ok();
-        at.and_then(|at| groups.get(at)).map_or("0000".to_owned(), |group| format!("{group:04}"))
+        let group = at.and_then(|at| groups.get(at)).map_or(0, |it| u16::from_be_bytes(*it));
+        format!("{group:04}")
     };
     let last = weight - groups.len() as i32 + 1;
     let whole: String = (0..=weight.max(0)).rev().map(group).collect();

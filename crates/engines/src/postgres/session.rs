@@ -3,12 +3,10 @@
 //! A text that is sent anew goes in one round trip with its parameters, as an unnamed statement, which the server
 //! parses and plans.
 
-use postgres::Row;
-use postgres::types::{ToSql, Type};
-
-use super::cells::{AnsweredCell, is_readable};
-use super::wire::PostgresWire;
-use super::{PostgresDatabase, explain_failure, is_lost, to_error};
+use super::PostgresDatabase;
+use super::error::WireFailure;
+use super::login::log_in;
+use super::wire::{DescribedStatement, PostgresWire, StatementForm};
 use crate::sql::session::{SqlClient, TransactionState};
 use crate::statement::Action;
 use crate::{Access, Error, Preparation, Result, Rows, Schema, SqlText, Value};
@@ -49,32 +47,6 @@ pub(super) fn plan_statement(schema: &Schema, action: &Action) -> PostgresPlan {
     }
 }
 
-/// A statement as the server has described it.
-struct DescribedStatement {
-    parameters: Vec<Type>,
-    width: usize,
-    how: RunForm,
-}
-
-enum RunForm {
-    Prepared(postgres::Statement),
-    Text(String),
-}
-
-impl DescribedStatement {
-    fn new(statement: postgres::Statement, text: &str, preparation: Preparation) -> Self {
-        Self {
-            parameters: statement.params().to_vec(),
-            width: statement.columns().len(),
-            how: match preparation {
-                Preparation::OncePerSession => RunForm::Prepared(statement),
-                // Its end is told to the server.
-                Preparation::EachExecution => RunForm::Text(text.into()),
-            },
-        }
-    }
-}
-
 struct PostgresConnection {
     wire: PostgresWire,
     statements: Vec<DescribedStatement>,
@@ -82,10 +54,14 @@ struct PostgresConnection {
 
 impl PostgresConnection {
     fn new(database: &PostgresDatabase) -> Result<Self> {
-        let mut wire = database.connect_by(&database.client, PostgresWire::connect)?;
+        let mut wire = PostgresWire::new(database.connect_by(&database.client, log_in)?);
+        let mut names = (0..).map(|number| format!("s{number}"));
         let mut describe = |text: &str, written: Option<&SqlText>| {
-            let prepared = prepare_statement(&mut wire, text, written)?;
-            Ok(DescribedStatement::new(prepared, text, database.terms.preparation))
+            let form = match database.terms.preparation {
+                Preparation::OncePerSession => StatementForm::Named(names.next().expect("a name")),
+                Preparation::EachExecution => StatementForm::Unnamed(text.into()),
+            };
+            prepare_statement(&mut wire, text, form, written)
         };
         let mut statements = database.statements.prepare_each(&mut describe)?;
         for text in CONTROL {
@@ -93,62 +69,29 @@ impl PostgresConnection {
         }
         Ok(Self { wire, statements })
     }
-
-    /// Passes each row on, and returns the number of rows read or changed.
-    fn run(
-        &mut self,
-        number: usize,
-        parameters: &[Value<'_>],
-        mut row: impl FnMut(&Row) -> std::result::Result<(), postgres::Error>,
-    ) -> std::result::Result<u64, postgres::Error> {
-        let DescribedStatement { parameters: types, width, how } = &self.statements[number];
-        let parameters = parameters.iter().map(|value| value as &(dyn ToSql + Sync));
-        let found = match how {
-            RunForm::Prepared(statement) => {
-                let parameters: Vec<_> = parameters.collect();
-                if *width == 0 {
-                    return self.wire.wait_for(|client| client.execute(statement, &parameters));
-                }
-                self.wire.wait_for(|client| client.query(statement, &parameters))?
-            }
-            RunForm::Text(text) => {
-                let typed: Vec<_> = parameters.zip(types.iter().cloned()).collect();
-                if *width == 0 {
-                    return self.wire.wait_for(|client| client.execute_typed(text, &typed));
-                }
-                self.wire.wait_for(|client| client.query_typed(text, &typed))?
-            }
-        };
-        found.iter().try_for_each(&mut row)?;
-        Ok(found.len() as u64)
-    }
 }
 
 fn prepare_statement(
     wire: &mut PostgresWire,
     text: &str,
+    form: StatementForm,
     written: Option<&SqlText>,
-) -> Result<postgres::Statement> {
-    let prepared = wire.wait_for(|client| client.prepare(text));
+) -> Result<DescribedStatement> {
+    let prepared = wire.prepare(text, form);
     let statement = prepared.map_err(|failure| match written {
-        _ if is_lost(&failure) => lost(&failure, false),
-        Some(_) => Error::Usage(explain_failure(&failure)),
-        None => to_error(failure),
+        _ if failure.is_lost() => lost(&failure, false),
+        Some(_) => Error::Usage(failure.explain()),
+        None => failure.to_error(),
     })?;
-    let Some(written) = written else { return Ok(statement) };
-    written.check_count(statement.params().len())?;
-    for column in statement.columns() {
-        let (name, kind) = (column.name(), column.type_());
-        if !is_readable(kind) {
-            return Err(Error::Usage(format!("its column {name} is a {kind}: cast it to text")));
-        }
+    if let Some(written) = written {
+        written.check_count(statement.count_parameters())?;
     }
     Ok(statement)
 }
 
 /// `commits`: whether the request may have taken effect.
-fn lost(failure: &postgres::Error, commits: bool) -> Error {
-    let what = format!("the connection was lost: {}", explain_failure(failure));
+fn lost(failure: &WireFailure, commits: bool) -> Error {
+    let what = format!("the connection was lost: {}", failure.explain());
     if commits { Error::InDoubt(what) } else { Error::Conflict(what) }
 }
 
@@ -176,19 +119,21 @@ impl<'a> PostgresClient<'a> {
         number: usize,
         parameters: &[Value<'_>],
         commits: bool,
-        row: impl FnMut(&Row) -> std::result::Result<(), postgres::Error>,
+        width: usize,
+        rows: &mut Rows,
     ) -> Result<u64> {
-        let prepared = self.prepared_connection()?;
-        let (given, wanted) = (parameters.len(), prepared.statements[number].parameters.len());
+        let PostgresConnection { wire, statements } = self.prepared_connection()?;
+        let statement = &mut statements[number];
+        let (given, wanted) = (parameters.len(), statement.count_parameters());
         if given != wanted {
             return Err(Error::Usage(format!("{given} parameters for a statement of {wanted}")));
         }
-        let failure = match prepared.run(number, parameters, row) {
+        let failure = match wire.execute(statement, parameters, width, rows) {
             Ok(count) => return Ok(count),
             Err(failure) => failure,
         };
-        if !is_lost(&failure) && !prepared.wire.is_closed() {
-            return Err(to_error(failure));
+        if !failure.is_lost() {
+            return Err(failure.to_error());
         }
         self.prepared = None;
         Err(lost(&failure, commits))
@@ -196,7 +141,7 @@ impl<'a> PostgresClient<'a> {
 
     fn run_control(&mut self, which: usize) -> Result<()> {
         let number = self.database.statements.texts.len() + which;
-        self.execute_statement(number, &[], which == COMMIT, |_| Ok(())).map(drop)
+        self.execute_statement(number, &[], which == COMMIT, 0, &mut Rows::new()).map(drop)
     }
 }
 
@@ -221,16 +166,11 @@ impl SqlClient for PostgresClient<'_> {
         statements.check_parameters(number, parameters)?;
         let width = match plan.width {
             Some(width) => width,
-            None => self.prepared_connection()?.statements[number].width,
+            None => self.prepared_connection()?.statements[number].width(),
         };
         rows.reset(width.max(usize::from(plan.key.is_some())));
         let commits = plan.writes && state == TransactionState::Idle;
-        let count = self.execute_statement(number, parameters, commits, |row| {
-            (0..width).try_for_each(|column| {
-                rows.push(row.try_get::<_, AnsweredCell<'_>>(column)?.value());
-                Ok(())
-            })
-        })?;
+        let count = self.execute_statement(number, parameters, commits, width, rows)?;
         if let Some(key) = plan.key {
             rows.push(parameters[key]);
         }

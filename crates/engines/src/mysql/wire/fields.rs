@@ -77,11 +77,6 @@ pub(in crate::mysql) fn read_string(bytes: &[u8], number: u8) -> Option<Value<'_
     }
 }
 
-/// The double with the same short text.
-pub(in crate::mysql) fn widen_float(real: f32) -> Value<'static> {
-    Value::from(real.to_string().parse().unwrap_or(f64::from(real)))
-}
-
 /// A cell that came as a text.
 pub(in crate::mysql) fn push_text_cell(
     kind: FieldType,
@@ -255,7 +250,10 @@ impl<'a> Fields<'a> {
         }
         match kind.number {
             REAL => rows.push(Value::from(f64::from_bits(self.take_number(8)?))),
-            FLOAT => rows.push(widen_float(f32::from_bits(self.take_number(4)? as u32))),
+            FLOAT => {
+                let real = f32::from_bits(self.take_number(4)? as u32);
+                rows.push(Value::from(decimal::widen_float(real)));
+            }
             DATE | DATETIME | TIMESTAMP => {
                 rows.push(Value::Text(self.take_time(kind.number != DATE)?.as_str()));
             }

@@ -1,4 +1,4 @@
-//! Counts how often each thread allocates memory.
+//! How often each thread allocates memory.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -8,15 +8,15 @@ thread_local! {
 }
 
 /// The system's allocator, and a count.
-pub struct Counting;
+pub struct CountingAllocator;
 
 /// How often this thread has allocated memory so far.
-pub fn count() -> u64 {
+pub fn count_allocations() -> u64 {
     COUNT.get()
 }
 
 // SAFETY: it does what the system's does; counting allocates nothing.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.set(COUNT.get() + 1);
         // SAFETY: the caller keeps the rules.
