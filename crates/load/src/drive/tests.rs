@@ -5,7 +5,7 @@ mod simulated;
 use self::simulated::{Work, simulated, simulated_until};
 use super::*;
 use crate::slot::new_histogram;
-use crate::{ARRIVALS, ArrivalProcess, ArrivalRandom, OperationOutcome};
+use crate::{ARRIVALS, ArrivalProcess, ArrivalRandom, EndedOperation, OperationOutcome};
 
 const MS: ClockNanos = 1_000_000;
 
@@ -475,14 +475,9 @@ fn start_delays_are_of_what_counts() {
     let mut collector = Collector::new(&plan, true);
     let sample = |intended: ClockNanos| {
         let (intended, started, ended) = (intended * MS, (intended + 1) * MS, (intended + 2) * MS);
-        OperationSample {
-            kind: 0,
-            failed: false,
-            intended,
-            started,
-            ended,
-            work: crate::WorkAmount::default(),
-        }
+        let done = OperationOutcome::default();
+        let ended = EndedOperation { lane: 0, kind: 0, intended, started, ended, done };
+        OperationSample::new(&ended, false)
     };
     collector.take_batch(Batch { driver: 0, samples: vec![sample(50), sample(110)] }, &shared);
     collector.take_turn(120 * MS, &shared, &mut |_| (), &mut |_| ());
