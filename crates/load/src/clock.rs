@@ -6,9 +6,9 @@ use rustix::time::{ClockId, clock_gettime};
 /// Nanoseconds since the drivers' start.
 pub type ClockNanos = u64;
 
-/// How long before its time a wait stops sleeping: a sleeping thread wakes some tens of
+/// How long before its time a wait stops sleeping at most: a sleeping thread wakes some tens of
 /// microseconds late.
-const SPIN: ClockNanos = 120_000;
+pub(crate) const LONGEST_SPIN: ClockNanos = 120_000;
 const LOOK: ClockNanos = 50_000_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -43,22 +43,23 @@ impl DriverClock {
         read_monotonic().saturating_sub(self.start)
     }
 
-    /// Waits until `start`, to the microsecond, and returns the time; `None` if stopped before. A
-    /// thread that was off its processor may see both at once: then the start is due.
+    /// Waits until `start`, in its last `spin` without sleeping, and returns the time; `None` if
+    /// stopped before. A thread that was off its processor may see both at once: then the start is due.
     pub(crate) fn wait_until(
         self,
         start: ClockNanos,
+        spin: ClockNanos,
         mut stopped: impl FnMut() -> bool,
     ) -> Option<ClockNanos> {
         loop {
             let now = self.now();
             match start.checked_sub(now) {
                 None | Some(0) => return Some(now),
-                Some(left) if left > SPIN => {
+                Some(left) if left > spin => {
                     if stopped() {
                         return Some(self.now()).filter(|now| *now >= start);
                     }
-                    thread::sleep(Duration::from_nanos((left - SPIN).min(LOOK)));
+                    thread::sleep(Duration::from_nanos((left - spin).min(LOOK)));
                 }
                 Some(_) => std::hint::spin_loop(),
             }
@@ -87,12 +88,14 @@ mod tests {
     #[test]
     fn a_start_that_is_due_when_the_stop_is_seen_is_due() {
         let clock = DriverClock::start_now();
-        let start = clock.now() + 5 * SPIN;
+        let start = clock.now() + 5 * LONGEST_SPIN;
         let stopped_late = || {
             while clock.now() < start {}
             true
         };
-        assert!(clock.wait_until(start, stopped_late).is_some_and(|now| now >= start));
-        assert_eq!(clock.wait_until(ClockNanos::MAX, || true), None, "it is not due");
+        assert!(
+            clock.wait_until(start, LONGEST_SPIN, stopped_late).is_some_and(|now| now >= start)
+        );
+        assert_eq!(clock.wait_until(ClockNanos::MAX, 0, || true), None, "it is not due");
     }
 }

@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
+use crate::batch_policy::schedule_as_batch;
 use crate::clock::{to_nanoseconds, to_seconds};
 use crate::collector::{Collector, CollectorContext, CountedOperations, DriveProgress};
 use crate::halt::{MOST_FAILURES, StopSignal};
@@ -233,6 +234,9 @@ impl<'a, E> DriverSetup<'a, E> {
             // Wake as soon as an operation is due. If this is forbidden, the delays show it.
             let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         }
+        // Only for this thread, which ends with the drive.
+        let in_batches = driver.is_event_driven() && !pace.is_open();
+        let batch_refused = in_batches.then(schedule_as_batch).and_then(Result::err);
         clock.sleep_until_start();
         let mut recorder = Recorder::new(clock, lanes, (until, kinds), halt, channel);
         let delay = cpu::thread_run_delay();
@@ -245,6 +249,7 @@ impl<'a, E> DriverSetup<'a, E> {
             cpu: cpu::thread_cpu() - cpu,
             run_delay: cpu::thread_run_delay().zip(delay).map(|(now, then)| now - then),
             handing_over_s: to_seconds(recorder.handing_over),
+            batch_refused: batch_refused.and_then(|error| error.raw_os_error()),
         };
         let Recorder { tallies, gave_up, .. } = recorder;
         Some(match gave_up {

@@ -3,6 +3,7 @@
 //! This crate must never know what an operation is: no database, no disk, no experiment.
 
 mod arrivals;
+mod batch_policy;
 mod blocking;
 mod clock;
 mod collector;

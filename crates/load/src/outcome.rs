@@ -138,4 +138,6 @@ pub struct DriverRun {
     pub run_delay: Option<Duration>,
     /// Time to hand samples over, which is in no operation's latency.
     pub handing_over_s: f64,
+    /// The system's error where the thread was to be scheduled as batch work and was not.
+    pub batch_refused: Option<i32>,
 }

@@ -6,10 +6,13 @@ use bakeoff_stats::backlog::keeps_up;
 use hdrhistogram::Histogram;
 
 use crate::arrivals::ArrivalRandom;
-use crate::clock::to_seconds;
+use crate::clock::{LONGEST_SPIN, to_seconds};
 use crate::halt::StopSignal;
 use crate::outcome::OpenLoopOutcome;
 use crate::{ArrivalProcess, ClockNanos, DriverClock, Pacer};
+
+/// The share of the processors' time that all drivers may spin away: a server gets the rest.
+const SPIN_SHARE: f64 = 0.05;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
@@ -28,7 +31,12 @@ impl Pace {
             Self::Closed => StartedPace::Closed,
             Self::Open { per_second, arrivals, seed } => {
                 let front = ArrivalCursor::new(per_second, arrivals, seed);
-                StartedPace::Open { per_second, due: Box::new(Mutex::new(DueStarts::new(front))) }
+                let processors = std::thread::available_parallelism().map_or(1, usize::from);
+                StartedPace::Open {
+                    per_second,
+                    spin_time: spin_time(per_second, processors),
+                    due: Box::new(Mutex::new(DueStarts::new(front))),
+                }
             }
         }
     }
@@ -36,7 +44,13 @@ impl Pace {
 
 pub(crate) enum StartedPace {
     Closed,
-    Open { per_second: f64, due: Box<Mutex<DueStarts>> },
+    Open { per_second: f64, spin_time: ClockNanos, due: Box<Mutex<DueStarts>> },
+}
+
+/// Drivers spin before each start for so long.
+fn spin_time(per_second: f64, processors: usize) -> ClockNanos {
+    let share = SPIN_SHARE * processors as f64 / per_second * 1e9;
+    (share as ClockNanos).min(LONGEST_SPIN)
 }
 
 impl StartedPace {
@@ -47,7 +61,9 @@ impl StartedPace {
     ) -> Box<dyn Pacer + 'a> {
         match self {
             Self::Closed => Box::new(ClosedLoop { halt }),
-            Self::Open { due, .. } => Box::new(OpenPacer { clock, halt, due }),
+            Self::Open { due, spin_time, .. } => {
+                Box::new(OpenPacer { clock, halt, due, spin_time: *spin_time })
+            }
         }
     }
 
@@ -113,6 +129,7 @@ struct OpenPacer<'a> {
     clock: DriverClock,
     halt: &'a StopSignal<'a>,
     due: &'a Mutex<DueStarts>,
+    spin_time: ClockNanos,
 }
 
 impl Pacer for OpenPacer<'_> {
@@ -123,8 +140,12 @@ impl Pacer for OpenPacer<'_> {
         Some(self.due.lock().unwrap_or_else(PoisonError::into_inner).take_start(free))
     }
 
+    fn spin_time(&self) -> ClockNanos {
+        self.spin_time
+    }
+
     fn wait_until(&mut self, start: ClockNanos) -> Option<ClockNanos> {
-        self.clock.wait_until(start, || self.halt.is_on())
+        self.clock.wait_until(start, self.spin_time, || self.halt.is_on())
     }
 }
 
@@ -223,6 +244,21 @@ mod tests {
     /// The starts that are taken up to a moment.
     fn taken(due: &mut DueStarts, end: ClockNanos) -> Vec<ClockNanos> {
         std::iter::from_fn(|| (due.next.due_at() < end).then(|| due.take_start(0))).collect()
+    }
+
+    /// However many starts there are, they take a twentieth of the processors together.
+    #[test]
+    fn drivers_spin_longest_where_starts_are_rare() {
+        for (per_second, processors, spins) in [
+            (0.001, 1, 120_000),
+            (500.0, 1, 100_000),
+            (72_000.0, 2, 1_388),
+            (72_000.0, 128, 88_888),
+            (1e9, 1, 0),
+        ] {
+            assert_eq!(spin_time(per_second, processors), spins, "{per_second}, {processors}");
+            assert!(spins as f64 / 1e9 * per_second <= SPIN_SHARE * processors as f64);
+        }
     }
 
     #[test]

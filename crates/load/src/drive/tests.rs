@@ -463,6 +463,43 @@ fn a_stall_shows_in_the_response_time_of_all_that_were_due_meanwhile() {
     assert_eq!((late, outcome.open.unwrap().not_started), (95, 0));
 }
 
+struct PolicyDriver<'a> {
+    is_event_driven: bool,
+    seen: &'a std::sync::Mutex<Vec<i64>>,
+}
+
+impl Driver for PolicyDriver<'_> {
+    fn run(&mut self, _: &mut dyn crate::Pacer, _: &mut dyn crate::OperationSink) {
+        // SAFETY: it takes no memory.
+        let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
+        self.seen.lock().unwrap().push(policy);
+    }
+
+    fn is_event_driven(&self) -> bool {
+        self.is_event_driven
+    }
+}
+
+/// Who starts operations at their times is to be woken at once, and who blocks gains nothing.
+#[test]
+fn only_event_driven_drivers_of_a_closed_loop_are_batch_work() {
+    let (batch, other) = (i64::from(libc::SCHED_BATCH), i64::from(libc::SCHED_OTHER));
+    for (is_event_driven, pace, policy) in
+        [(true, Pace::Closed, batch), (false, Pace::Closed, other), (true, even(10.0), other)]
+    {
+        let seen = std::sync::Mutex::new(Vec::new());
+        let connect = |_: &ClientShare| {
+            let driver = PolicyDriver { is_event_driven, seen: &seen };
+            Ok::<_, ()>(Box::new(driver) as Box<dyn Driver>)
+        };
+        let plan = DrivePlan { pace, ..plan(2, 1, 20) };
+        let stop = AtomicBool::new(false);
+        let outcome = drive(&plan, connect, &stop, &mut |_: &DriveProgress| ()).unwrap();
+        assert!(outcome.drivers.iter().all(|it| it.batch_refused.is_none()));
+        assert_eq!(seen.into_inner().unwrap(), [policy; 2], "{is_event_driven} {pace:?}");
+    }
+}
+
 /// The collector was late: what was to start after the window is there before the window's end is known.
 #[test]
 fn start_delays_are_of_what_counts() {

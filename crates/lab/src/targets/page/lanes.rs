@@ -5,6 +5,16 @@ use super::driver_time::DriverTime;
 use super::fault::{Fault, FaultCounters};
 use super::url::At;
 
+/// So many processors are few for clients and their server together.
+const FEW_PROCESSORS: usize = 2;
+
+/// Of clients whose server is on the same machine: a thread for each processor. Where these are few,
+/// one thread asks for all, since a second one would take what the server needs.
+pub fn count_client_threads(clients: usize, processors: usize) -> usize {
+    let threads = if processors <= FEW_PROCESSORS { 1 } else { processors };
+    clients.min(threads)
+}
+
 /// Access to the page, shared by all clients of a driver.
 #[derive(Clone, Copy)]
 pub struct PageAccess<'a> {
@@ -76,5 +86,18 @@ impl RequestLanes for One<'_> {
     ) -> Result<(), (Fault, String)> {
         let expected = self.page.check_answer(status, length, self.differs[lane]);
         expected.map_err(|fault| (fault, fault.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_thread_asks_where_the_server_has_few_processors() {
+        let threads = [(1, 1), (50, 1), (50, 2), (50, 3), (2, 8)];
+        let threads =
+            threads.map(|(clients, processors)| count_client_threads(clients, processors));
+        assert_eq!(threads, [1, 1, 1, 3, 2]);
     }
 }

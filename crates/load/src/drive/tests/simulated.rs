@@ -166,6 +166,7 @@ pub fn simulated_until<F: FnMut(usize) -> Work>(
             cpu: Duration::ZERO,
             run_delay: None,
             handing_over_s: to_seconds(actor.recorder.handing_over),
+            batch_refused: None,
         },
         tallies: actor.recorder.tallies.clone(),
     };

@@ -41,9 +41,20 @@ pub fn of_clients(
         let error = kind.first_error.as_ref()?;
         Some(operations_failed(kind.errors, name, error))
     };
-    let warnings = names.iter().zip(&outcome.kinds).filter_map(failed).collect();
+    let failed = names.iter().zip(&outcome.kinds).filter_map(failed);
+    let warnings = failed.chain(describe_refused_policy(outcome)).collect();
     let (ran_s, debts) = (outcome.ran.as_secs_f64(), Debts::default());
     Ok(TrialMeasurements { ran_s, window_s, operations, measures, debts, warnings })
+}
+
+/// One driver's refusal stands for all of them.
+fn describe_refused_policy(outcome: &DriveOutcome) -> Option<String> {
+    let errno = outcome.drivers.iter().find_map(|driver| driver.batch_refused)?;
+    let error = std::io::Error::from_raw_os_error(errno);
+    Some(format!(
+        "its clients' threads could not be scheduled as batch work ({error}), so that they may have \
+         taken processors from the server"
+    ))
 }
 
 fn in_all(
