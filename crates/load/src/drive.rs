@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::batch_policy::schedule_as_batch;
 use crate::clock::{to_nanoseconds, to_seconds};
 use crate::collector::{Collector, CollectorContext, CountedOperations, DriveProgress};
+use crate::cpu::ThreadScheduling;
 use crate::halt::{MOST_FAILURES, StopSignal};
 use crate::lanes::{Lanes, MOST_KINDS};
 use crate::outcome::{DriveOutcome, DriverRun, KindOutcome};
@@ -31,6 +32,9 @@ pub enum DriveError<E> {
     #[error("no thread for client {client} of {clients}: {cause}; take fewer clients")]
     Thread { client: usize, clients: usize, cause: std::io::Error },
 }
+
+/// How the names of the drivers' threads begin.
+pub const CLIENT_THREADS: &str = "client-";
 
 /// Watches the drivers on the calling thread.
 pub trait Observer<E> {
@@ -77,7 +81,7 @@ pub fn drive<'d, E: Send>(
 ) -> Result<DriveOutcome, DriveError<E>> {
     check_plan(plan);
     let halt = &StopSignal::new(stop);
-    let pace = plan.pace.begin();
+    let pace = plan.pace.begin(plan.drivers);
     thread::scope(|scope| {
         let (full, batches) = sync_channel(plan.drivers * BATCHES);
         let (made, answers) = channel();
@@ -88,7 +92,7 @@ pub fn drive<'d, E: Send>(
             let (member, start, empty) = DriverSetup::new(plan, share, &full, &made, halt);
             let (connect, pace) = (&connect, &pace);
             let thread = thread::Builder::new()
-                .name(format!("client-{client}"))
+                .name(format!("{CLIENT_THREADS}{client}"))
                 .spawn_scoped(scope, move || member.run_driver(connect, pace))
                 .map_err(|cause| DriveError::Thread { client, clients: plan.clients, cause })?;
             crew.threads.push(thread);
@@ -236,10 +240,10 @@ impl<'a, E> DriverSetup<'a, E> {
         }
         // Only for this thread, which ends with the drive.
         let in_batches = driver.is_event_driven() && !pace.is_open();
-        let batch_refused = in_batches.then(schedule_as_batch).and_then(Result::err);
+        let batch_refused = in_batches && schedule_as_batch().is_err();
         clock.sleep_until_start();
         let mut recorder = Recorder::new(clock, lanes, (until, kinds), halt, channel);
-        let delay = cpu::thread_run_delay();
+        let before = ThreadScheduling::of_this_thread();
         let (cpu, started) = (cpu::thread_cpu(), clock.now());
         driver.run(&mut *pace.make_pacer(clock, halt), &mut recorder);
         recorder.finish();
@@ -247,9 +251,11 @@ impl<'a, E> DriverSetup<'a, E> {
             started_s: to_seconds(started),
             stopped_s: to_seconds(recorder.last.max(started)),
             cpu: cpu::thread_cpu() - cpu,
-            run_delay: cpu::thread_run_delay().zip(delay).map(|(now, then)| now - then),
+            scheduling: ThreadScheduling::of_this_thread()
+                .zip(before)
+                .map(|(now, then)| now.since(then)),
             handing_over_s: to_seconds(recorder.handing_over),
-            batch_refused: batch_refused.and_then(|error| error.raw_os_error()),
+            batch_refused,
         };
         let Recorder { tallies, gave_up, .. } = recorder;
         Some(match gave_up {

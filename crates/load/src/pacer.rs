@@ -12,6 +12,12 @@ pub trait Pacer {
         0
     }
 
+    /// Above 0 where starts come so fast that a driver of many operations sleeps at least so long,
+    /// and then begins all that are due.
+    fn shortest_sleep(&self) -> ClockNanos {
+        0
+    }
+
     /// Blocks until `start` and returns the time; `None` if stopped meanwhile.
     fn wait_until(&mut self, start: ClockNanos) -> Option<ClockNanos>;
 }

@@ -14,6 +14,10 @@ use crate::{ArrivalProcess, ClockNanos, DriverClock, Pacer};
 /// The share of the processors' time that all drivers may spin away: a server gets the rest.
 const SPIN_SHARE: f64 = 0.05;
 
+/// To sleep and to wake takes a processor about 10 microseconds, and to wake an idle server as many:
+/// a driver that has starts in shorter gaps sleeps for several of them. In nanoseconds.
+const SHORTEST_SLEEP: ClockNanos = 50_000;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
     Closed,
@@ -26,7 +30,7 @@ pub enum Pace {
 }
 
 impl Pace {
-    pub(crate) fn begin(self) -> StartedPace {
+    pub(crate) fn begin(self, drivers: usize) -> StartedPace {
         match self {
             Self::Closed => StartedPace::Closed,
             Self::Open { per_second, arrivals, seed } => {
@@ -34,7 +38,10 @@ impl Pace {
                 let processors = std::thread::available_parallelism().map_or(1, usize::from);
                 StartedPace::Open {
                     per_second,
-                    spin_time: spin_time(per_second, processors),
+                    waits: StartWaits {
+                        spin_time: spin_time(per_second, processors),
+                        shortest_sleep: shortest_sleep(per_second, drivers),
+                    },
                     due: Box::new(Mutex::new(DueStarts::new(front))),
                 }
             }
@@ -44,13 +51,25 @@ impl Pace {
 
 pub(crate) enum StartedPace {
     Closed,
-    Open { per_second: f64, spin_time: ClockNanos, due: Box<Mutex<DueStarts>> },
+    Open { per_second: f64, waits: StartWaits, due: Box<Mutex<DueStarts>> },
+}
+
+/// How drivers wait for starts.
+#[derive(Clone, Copy)]
+pub(crate) struct StartWaits {
+    spin_time: ClockNanos,
+    shortest_sleep: ClockNanos,
 }
 
 /// Drivers spin before each start for so long.
 fn spin_time(per_second: f64, processors: usize) -> ClockNanos {
     let share = SPIN_SHARE * processors as f64 / per_second * 1e9;
     (share as ClockNanos).min(LONGEST_SPIN)
+}
+
+fn shortest_sleep(per_second: f64, drivers: usize) -> ClockNanos {
+    let gap = drivers as f64 / per_second * 1e9;
+    if gap < SHORTEST_SLEEP as f64 { SHORTEST_SLEEP } else { 0 }
 }
 
 impl StartedPace {
@@ -61,8 +80,8 @@ impl StartedPace {
     ) -> Box<dyn Pacer + 'a> {
         match self {
             Self::Closed => Box::new(ClosedLoop { halt }),
-            Self::Open { due, spin_time, .. } => {
-                Box::new(OpenPacer { clock, halt, due, spin_time: *spin_time })
+            Self::Open { due, waits, .. } => {
+                Box::new(OpenPacer { clock, halt, due, waits: *waits })
             }
         }
     }
@@ -129,7 +148,7 @@ struct OpenPacer<'a> {
     clock: DriverClock,
     halt: &'a StopSignal<'a>,
     due: &'a Mutex<DueStarts>,
-    spin_time: ClockNanos,
+    waits: StartWaits,
 }
 
 impl Pacer for OpenPacer<'_> {
@@ -141,11 +160,15 @@ impl Pacer for OpenPacer<'_> {
     }
 
     fn spin_time(&self) -> ClockNanos {
-        self.spin_time
+        self.waits.spin_time
+    }
+
+    fn shortest_sleep(&self) -> ClockNanos {
+        self.waits.shortest_sleep
     }
 
     fn wait_until(&mut self, start: ClockNanos) -> Option<ClockNanos> {
-        self.clock.wait_until(start, self.spin_time, || self.halt.is_on())
+        self.clock.wait_until(start, self.waits.spin_time, || self.halt.is_on())
     }
 }
 
@@ -248,15 +271,17 @@ mod tests {
 
     /// However many starts there are, they take a twentieth of the processors together.
     #[test]
-    fn drivers_spin_longest_where_starts_are_rare() {
-        for (per_second, processors, spins) in [
-            (0.001, 1, 120_000),
-            (500.0, 1, 100_000),
-            (72_000.0, 2, 1_388),
-            (72_000.0, 128, 88_888),
-            (1e9, 1, 0),
+    fn drivers_spin_where_starts_are_rare_and_sleep_for_several_where_they_are_many() {
+        for (per_second, processors, spins, sleeps) in [
+            (0.001, 1, 120_000, 0),
+            (500.0, 1, 100_000, 0),
+            (20_000.0, 1, 2_500, 0),
+            (72_000.0, 1, 694, 50_000),
+            (72_000.0, 128, 88_888, 0),
+            (1e9, 1, 0, 50_000),
         ] {
-            assert_eq!(spin_time(per_second, processors), spins, "{per_second}, {processors}");
+            let waits = (spin_time(per_second, processors), shortest_sleep(per_second, processors));
+            assert_eq!(waits, (spins, sleeps), "{per_second}, {processors}");
             assert!(spins as f64 / 1e9 * per_second <= SPIN_SHARE * processors as f64);
         }
     }

@@ -463,20 +463,17 @@ fn a_stall_shows_in_the_response_time_of_all_that_were_due_meanwhile() {
     assert_eq!((late, outcome.open.unwrap().not_started), (95, 0));
 }
 
-struct PolicyDriver<'a> {
-    is_event_driven: bool,
-    seen: &'a std::sync::Mutex<Vec<i64>>,
-}
+/// Whether it is event-driven, and where it says how its thread is scheduled.
+struct PolicyDriver<'a>(bool, &'a std::sync::Mutex<Vec<i64>>);
 
 impl Driver for PolicyDriver<'_> {
     fn run(&mut self, _: &mut dyn crate::Pacer, _: &mut dyn crate::OperationSink) {
         // SAFETY: it takes no memory.
-        let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
-        self.seen.lock().unwrap().push(policy);
+        self.1.lock().unwrap().push(unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) });
     }
 
     fn is_event_driven(&self) -> bool {
-        self.is_event_driven
+        self.0
     }
 }
 
@@ -488,14 +485,11 @@ fn only_event_driven_drivers_of_a_closed_loop_are_batch_work() {
         [(true, Pace::Closed, batch), (false, Pace::Closed, other), (true, even(10.0), other)]
     {
         let seen = std::sync::Mutex::new(Vec::new());
-        let connect = |_: &ClientShare| {
-            let driver = PolicyDriver { is_event_driven, seen: &seen };
-            Ok::<_, ()>(Box::new(driver) as Box<dyn Driver>)
-        };
-        let plan = DrivePlan { pace, ..plan(2, 1, 20) };
-        let stop = AtomicBool::new(false);
-        let outcome = drive(&plan, connect, &stop, &mut |_: &DriveProgress| ()).unwrap();
-        assert!(outcome.drivers.iter().all(|it| it.batch_refused.is_none()));
+        let driver = || Box::new(PolicyDriver(is_event_driven, &seen)) as Box<dyn Driver>;
+        let (plan, stop) = (DrivePlan { pace, ..plan(2, 1, 20) }, AtomicBool::new(false));
+        let observe = &mut |_: &DriveProgress| ();
+        let outcome = drive(&plan, |_| Ok::<_, ()>(driver()), &stop, observe).unwrap();
+        assert!(!outcome.drivers.iter().any(|it| it.batch_refused));
         assert_eq!(seen.into_inner().unwrap(), [policy; 2], "{is_event_driven} {pace:?}");
     }
 }
@@ -504,7 +498,7 @@ fn only_event_driven_drivers_of_a_closed_loop_are_batch_work() {
 #[test]
 fn start_delays_are_of_what_counts() {
     let plan = DrivePlan { pace: even(10.0), ..plan(1, 1, 100) };
-    let (pace, stop) = (plan.pace.begin(), AtomicBool::new(false));
+    let (pace, stop) = (plan.pace.begin(plan.drivers), AtomicBool::new(false));
     let (halt, (empty, _empties), (_full, batches)) =
         (&StopSignal::new(&stop), sync_channel(1), sync_channel(1));
     let clock = DriverClock::stopped();

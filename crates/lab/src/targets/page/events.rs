@@ -321,14 +321,17 @@ impl<'a, A: RequestLanes> EventDriver<'a, A> {
         let mut looked = clock.now();
         loop {
             let start = match self.start_due(&mut starts, pacer, record) {
-                NextAction::At(start) if self.in_flight == 0 => {
+                NextAction::At(start) if self.in_flight == 0 || pacer.shortest_sleep() > 0 => {
                     let before = clock.now();
-                    let is_due = pacer.wait_until(start).is_some();
+                    let wakes = start.max(before + pacer.shortest_sleep());
+                    let is_due = pacer.wait_until(wakes).is_some();
                     self.waited += clock.now().saturating_sub(before);
-                    if is_due {
-                        continue;
+                    self.start_due(&mut starts, pacer, record);
+                    if !is_due && self.in_flight == 0 {
+                        return;
                     }
-                    return;
+                    // What has come meanwhile is taken without waiting.
+                    Some(0)
                 }
                 NextAction::At(start) => Some(start),
                 NextAction::Over if self.in_flight == 0 => return,

@@ -88,16 +88,3 @@ impl RequestLanes for One<'_> {
         expected.map_err(|fault| (fault, fault.to_string()))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_thread_asks_where_the_server_has_few_processors() {
-        let threads = [(1, 1), (50, 1), (50, 2), (50, 3), (2, 8)];
-        let threads =
-            threads.map(|(clients, processors)| count_client_threads(clients, processors));
-        assert_eq!(threads, [1, 1, 1, 3, 2]);
-    }
-}

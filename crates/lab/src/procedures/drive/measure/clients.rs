@@ -1,6 +1,5 @@
-use std::time::Duration;
-
 use bakeoff_experiment::EngineState;
+use bakeoff_load::cpu::ThreadScheduling;
 use bakeoff_load::{self as load, DriveOutcome};
 use bakeoff_results::measure::{self, Measures, Scope};
 use bakeoff_results::{
@@ -8,6 +7,7 @@ use bakeoff_results::{
 };
 use bakeoff_workloads::Name;
 
+use super::delays::put_scheduling;
 use super::seconds::{fit_slope, put_rounds, warm_up};
 use crate::TrialError;
 use crate::driving::Drive;
@@ -41,20 +41,9 @@ pub fn of_clients(
         let error = kind.first_error.as_ref()?;
         Some(operations_failed(kind.errors, name, error))
     };
-    let failed = names.iter().zip(&outcome.kinds).filter_map(failed);
-    let warnings = failed.chain(describe_refused_policy(outcome)).collect();
+    let warnings = names.iter().zip(&outcome.kinds).filter_map(failed).collect();
     let (ran_s, debts) = (outcome.ran.as_secs_f64(), Debts::default());
     Ok(TrialMeasurements { ran_s, window_s, operations, measures, debts, warnings })
-}
-
-/// One driver's refusal stands for all of them.
-fn describe_refused_policy(outcome: &DriveOutcome) -> Option<String> {
-    let errno = outcome.drivers.iter().find_map(|driver| driver.batch_refused)?;
-    let error = std::io::Error::from_raw_os_error(errno);
-    Some(format!(
-        "its clients' threads could not be scheduled as batch work ({error}), so that they may have \
-         taken processors from the server"
-    ))
 }
 
 fn in_all(
@@ -81,9 +70,12 @@ fn in_all(
         measures.set(what, scope(), count as f64);
     }
     measures.set_some(&measure::LITTLE_RATE, scope(), outcome.littles_rate(concurrency));
-    let delays: Option<Vec<Duration>> = outcome.drivers.iter().map(|it| it.run_delay).collect();
-    let delay = delays.map(|delays| delays.iter().sum::<Duration>().as_secs_f64());
-    measures.set_some(&measure::RUN_DELAY, scope(), delay);
+    let refused = outcome.drivers.iter().any(|driver| driver.batch_refused).then_some(1.0);
+    measures.set_some(&measure::BATCH_REFUSED, scope(), refused);
+    let each: Option<Vec<_>> = outcome.drivers.iter().map(|it| it.scheduling).collect();
+    if let Some(all) = each.and_then(|each| each.into_iter().reduce(ThreadScheduling::plus)) {
+        put_scheduling(measures, &Scope::Clients, all);
+    }
     let Some(open) = &outcome.open else { return };
     measures.set(&measure::OFFERED, scope(), open.per_second);
     measures.set(&measure::DUE, scope(), open.due as f64);
