@@ -12,7 +12,7 @@ use bakeoff_load::cpu::ThreadScheduling;
 const MOST_THREADS: usize = 64;
 
 /// How long threads ran on each processor.
-type ProcessorTimes = BTreeMap<u32, Duration>;
+type TimeByProcessor = BTreeMap<u32, Duration>;
 
 #[derive(Debug, Default)]
 pub struct PlacementSamples {
@@ -48,7 +48,7 @@ impl PlacementSamples {
 
 /// How likely a moment of the one's time and a moment of the other's are on the same processor: 1
 /// for two threads that share one, 0 for two apart, and a half for many on two processors.
-fn share_together(one: &ProcessorTimes, other: &ProcessorTimes) -> Option<f64> {
+fn share_together(one: &TimeByProcessor, other: &TimeByProcessor) -> Option<f64> {
     let [all, of] =
         [one, other].map(|times| times.values().map(Duration::as_secs_f64).sum::<f64>());
     let both = one.iter().filter_map(|(processor, time)| Some((time, other.get(processor)?)));
@@ -66,8 +66,8 @@ struct ThreadSamples {
 impl ThreadSamples {
     /// What a thread ran since the last look counts where it is now. One that did not run is where
     /// it was long ago, which says nothing.
-    fn look(&mut self, threads: impl DoubleEndedIterator<Item = u32>) -> ProcessorTimes {
-        let mut times = ProcessorTimes::new();
+    fn look(&mut self, threads: impl DoubleEndedIterator<Item = u32>) -> TimeByProcessor {
+        let mut times = TimeByProcessor::new();
         for thread in threads.rev().take(MOST_THREADS) {
             // It may be gone.
             let Some(ran) = ThreadScheduling::read_time(thread) else { continue };
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn time_together_is_the_chance_to_meet() {
-        let times = |pairs: &[(u32, u64)]| -> ProcessorTimes {
+        let times = |pairs: &[(u32, u64)]| -> TimeByProcessor {
             pairs.iter().map(|(processor, ms)| (*processor, Duration::from_millis(*ms))).collect()
         };
         for (clients, servers, share) in [
