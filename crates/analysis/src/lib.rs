@@ -39,6 +39,7 @@ mod other_cuts;
 mod over_machines;
 mod over_time;
 mod page_cache;
+mod placement;
 mod planned_comparisons;
 mod price;
 mod processor_waits;

@@ -91,6 +91,7 @@ kinds! {
     CutOff, "cut-off", Weakens, "operations were still running when their trial was cut off";
     DrainCutOff, "drain-cut-off", Weakens, "a drain took longer than the clients had run";
     WindowWentOn, "window-went-on", Weakens, "a window went on until enough operations of each kind had ended: 20, or five rounds of syncs";
+    TwoPlacements, "two-placements", Weakens, "in some trials of a cell alone client and server shared a processor";
     Stalled, "stalled", Weakens, "a trial’s mean is far from its cell’s";
     Errors, "errors", Weakens, "operations ended in an error";
     UnequalWork, "unequal-work", Weakens, "operations took other paths through their scripts on one engine: it did less work";
@@ -109,6 +110,7 @@ kinds! {
     FewOperations, "few-operations", Weakens, "a trial has so few operations of a kind that their mean is rough";
     ClientsWaitedAlike, "clients-waited-alike", Notes, "the clients’ threads waited for a processor, and no verdict could be another without it";
     ServersWaitedAlike, "servers-waited-alike", Notes, "the same of the engine’s processes or the disk’s daemon";
+    NotBatch, "not-batch", Notes, "the system did not schedule the clients’ threads as batch work";
     CacheNotKnown, "cache-not-known", Notes, "nobody counted which of the clients’ reads and writes of files reached a device";
     CannotTellSettled, "cannot-tell-settled", Notes, "the operations a second vary too much to tell whether they had settled";
     ClocksDiffer, "clocks-differ", Notes, "parts of a merged run have times that can’t be by the clock of their machine";

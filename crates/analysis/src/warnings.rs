@@ -7,6 +7,7 @@ mod memory;
 mod merged;
 mod order;
 mod paths;
+mod placement;
 mod processor_waits;
 mod program;
 mod rates;
@@ -71,10 +72,12 @@ pub(crate) fn collect_warnings(
         window::warn_of_never_steady(run, counted),
         window::warn_of_unturned_debts(run, counted),
         cache::warn_of_cached_files(run, counted),
+        placement::note_refused_policy(run, counted),
         cache::warn_of_unknown_cache(run, counted),
         window::warn_of_new_conditioning(run, counted),
         window::warn_of_cut_off_drains(run, counted),
         window::warn_of_long_windows(run, counted),
+        placement::warn_of_two_placements(run, counted),
         figures::warn_of_stalls(run, cells, counted),
         work::warn_of_errors(run, counted),
         machine::warn_of_starved_neighbours(run, counted),

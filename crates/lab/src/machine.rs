@@ -6,6 +6,7 @@ mod describe;
 pub mod file_limit;
 mod machine_lock;
 pub mod open_files;
+pub mod placement;
 pub mod run_delay;
 pub mod suspect;
 pub mod syncs;

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use crate::clock::LONGEST_SPIN;
 use crate::{BlockingClient, ClockNanos, Driver, EndedOperation, OperationSink, Pacer};
 
 #[derive(Debug)]
@@ -29,7 +30,7 @@ impl<C: BlockingClient> Driver for Blocking<C> {
                 think => {
                     let start = next.saturating_add(think.as_nanos() as ClockNanos);
                     let stopped = || pacer.next(start).is_none();
-                    match clock.wait_until(start, stopped) {
+                    match clock.wait_until(start, LONGEST_SPIN, stopped) {
                         Some(now) => now,
                         None => return,
                     }

@@ -263,9 +263,9 @@ impl Collector {
 
     fn sort_samples(&mut self, batch: &Batch) {
         for sample in &batch.samples {
-            let OperationSample { kind, failed, intended, ended, work, .. } = *sample;
+            let OperationSample { kind, failed, intended, ended, .. } = *sample;
             if !failed {
-                self.in_all[kind as usize] += work;
+                self.in_all[kind as usize] += sample.work();
                 let slot = (ended / slot::LENGTH) as usize;
                 while self.slots.len() <= slot {
                     self.slots.push(vec![new_histogram(); self.kept.len()]);
@@ -287,7 +287,7 @@ impl Collector {
         }
         let undecided = self.window.end.is_none() && sample.ended >= self.window.until;
         let counts = if undecided { &mut self.ended_later } else { &mut self.ended };
-        counts[sample.kind as usize] += WindowTally { operations: 1, work: sample.work };
+        counts[sample.kind as usize] += WindowTally { operations: 1, work: sample.work() };
     }
 
     fn count_sample(&mut self, sample: &OperationSample) {

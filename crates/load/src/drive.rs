@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, ScopedJoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::batch_policy::schedule_as_batch;
 use crate::clock::{to_nanoseconds, to_seconds};
 use crate::collector::{Collector, CollectorContext, CountedOperations, DriveProgress};
+use crate::cpu::ThreadScheduling;
 use crate::halt::{MOST_FAILURES, StopSignal};
 use crate::lanes::{Lanes, MOST_KINDS};
 use crate::outcome::{DriveOutcome, DriverRun, KindOutcome};
 use crate::plan::DrivePlan;
-use crate::recorder::{
-    BATCHES, Batch, Channel, ErrorTally, OperationSample, Recorder, new_samples,
-};
+use crate::recorder::{BATCHES, Batch, Channel, ErrorTally, OperationSample, Recorder, batch_size};
 use crate::schedule::StartedPace;
 use crate::{ClientShare, ClockNanos, Driver, DriverClock, Pace, cpu};
 
@@ -32,6 +32,9 @@ pub enum DriveError<E> {
     #[error("no thread for client {client} of {clients}: {cause}; take fewer clients")]
     Thread { client: usize, clients: usize, cause: std::io::Error },
 }
+
+/// How the names of the drivers' threads begin.
+pub const CLIENT_THREADS: &str = "client-";
 
 /// Watches the drivers on the calling thread.
 pub trait Observer<E> {
@@ -78,7 +81,7 @@ pub fn drive<'d, E: Send>(
 ) -> Result<DriveOutcome, DriveError<E>> {
     check_plan(plan);
     let halt = &StopSignal::new(stop);
-    let pace = plan.pace.begin();
+    let pace = plan.pace.begin(plan.drivers);
     thread::scope(|scope| {
         let (full, batches) = sync_channel(plan.drivers * BATCHES);
         let (made, answers) = channel();
@@ -89,7 +92,7 @@ pub fn drive<'d, E: Send>(
             let (member, start, empty) = DriverSetup::new(plan, share, &full, &made, halt);
             let (connect, pace) = (&connect, &pace);
             let thread = thread::Builder::new()
-                .name(format!("client-{client}"))
+                .name(format!("{CLIENT_THREADS}{client}"))
                 .spawn_scoped(scope, move || member.run_driver(connect, pace))
                 .map_err(|cause| DriveError::Thread { client, clients: plan.clients, cause })?;
             crew.threads.push(thread);
@@ -150,7 +153,7 @@ type DriverLanes<E> = Result<Arc<Lanes>, DriveError<E>>;
 struct DriverThreads<'scope, E> {
     threads: Vec<ScopedJoinHandle<'scope, DriverEnd<E>>>,
     /// If dropped unused, the drivers end.
-    starts: Vec<SyncSender<Instant>>,
+    starts: Vec<SyncSender<DriverClock>>,
     empties: Vec<SyncSender<Vec<OperationSample>>>,
 }
 
@@ -159,12 +162,12 @@ impl<E> DriverThreads<'_, E> {
     fn start(&mut self, connected: usize) -> DriverClock {
         let drivers = self.starts.len() as u32;
         let lead = Duration::from_millis(1) + Duration::from_micros(20) * drivers;
-        let clock = DriverClock(Instant::now() + lead);
+        let clock = DriverClock::start_after(lead);
         let starts = std::mem::take(&mut self.starts);
         // A driver missing without an error has panicked; joining it tells.
         if connected == starts.len() {
             for start in starts {
-                let _ = start.send(clock.0);
+                let _ = start.send(clock);
             }
         }
         clock
@@ -177,7 +180,7 @@ struct DriverSetup<'a, E> {
     until: ClockNanos,
     halt: &'a StopSignal<'a>,
     ready: Sender<DriverLanes<E>>,
-    start: Receiver<Instant>,
+    start: Receiver<DriverClock>,
     channel: Channel,
 }
 
@@ -193,14 +196,15 @@ impl<'a, E> DriverSetup<'a, E> {
         full: &SyncSender<Batch>,
         ready: &Sender<DriverLanes<E>>,
         halt: &'a StopSignal<'a>,
-    ) -> (Self, SyncSender<Instant>, SyncSender<Vec<OperationSample>>) {
+    ) -> (Self, SyncSender<DriverClock>, SyncSender<Vec<OperationSample>>) {
         let (start, started) = sync_channel(1);
         let (empty, empties) = sync_channel(BATCHES);
+        let size = batch_size(plan.drivers);
         for _ in 1..BATCHES {
-            empty.send(new_samples()).expect("the other end is in the same function");
+            empty.send(Vec::with_capacity(size)).expect("the other end is in the same function");
         }
         let member = Self {
-            channel: Channel { driver: share.driver, full: full.clone(), empty: empties },
+            channel: Channel { driver: share.driver, size, full: full.clone(), empty: empties },
             share,
             kinds: plan.kinds,
             until: to_nanoseconds(plan.duration),
@@ -229,15 +233,17 @@ impl<'a, E> DriverSetup<'a, E> {
         // After another driver's failure the receiver is gone.
         let _ = ready.send(answer);
         drop(ready);
-        let ((mut driver, lanes), start) = (driver?, start.recv().ok()?);
+        let ((mut driver, lanes), clock) = (driver?, start.recv().ok()?);
         if pace.is_open() {
             // Wake as soon as an operation is due. If this is forbidden, the delays show it.
             let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         }
-        thread::sleep(start.saturating_duration_since(Instant::now()));
-        let clock = DriverClock(start);
+        // Only for this thread, which ends with the drive.
+        let in_batches = driver.is_event_driven() && !pace.is_open();
+        let batch_refused = in_batches && schedule_as_batch().is_err();
+        clock.sleep_until_start();
         let mut recorder = Recorder::new(clock, lanes, (until, kinds), halt, channel);
-        let delay = cpu::thread_run_delay();
+        let before = ThreadScheduling::of_this_thread();
         let (cpu, started) = (cpu::thread_cpu(), clock.now());
         driver.run(&mut *pace.make_pacer(clock, halt), &mut recorder);
         recorder.finish();
@@ -245,8 +251,11 @@ impl<'a, E> DriverSetup<'a, E> {
             started_s: to_seconds(started),
             stopped_s: to_seconds(recorder.last.max(started)),
             cpu: cpu::thread_cpu() - cpu,
-            run_delay: cpu::thread_run_delay().zip(delay).map(|(now, then)| now - then),
+            scheduling: ThreadScheduling::of_this_thread()
+                .zip(before)
+                .map(|(now, then)| now.since(then)),
             handing_over_s: to_seconds(recorder.handing_over),
+            batch_refused,
         };
         let Recorder { tallies, gave_up, .. } = recorder;
         Some(match gave_up {

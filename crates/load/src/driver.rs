@@ -17,6 +17,12 @@ pub trait Driver {
     fn lanes(&self) -> usize {
         1
     }
+
+    /// Whether it waits for events of many operations at once. In a closed loop such a driver loses
+    /// nothing where it is woken a little later, and several events come in one go.
+    fn is_event_driven(&self) -> bool {
+        false
+    }
 }
 
 pub trait OperationSink {

@@ -3,6 +3,7 @@
 //! This crate must never know what an operation is: no database, no disk, no experiment.
 
 mod arrivals;
+mod batch_policy;
 mod blocking;
 mod clock;
 mod collector;
@@ -26,7 +27,7 @@ pub use arrivals::{ARRIVALS, ArrivalProcess, ArrivalRandom};
 pub use blocking::Blocking;
 pub use clock::{ClockNanos, DriverClock};
 pub use collector::DriveProgress;
-pub use drive::{DriveError, Observer, drive};
+pub use drive::{CLIENT_THREADS, DriveError, Observer, drive};
 pub use driver::{
     BlockingClient, ClientShare, Driver, EndedOperation, OperationOutcome, OperationSink,
     WorkAmount,

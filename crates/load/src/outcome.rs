@@ -4,6 +4,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use crate::WorkAmount;
+use crate::cpu::ThreadScheduling;
 use crate::slot::{LatencySlot, merge_slots};
 
 #[derive(Clone, Debug)]
@@ -134,8 +135,10 @@ pub struct DriverRun {
     pub stopped_s: f64,
     /// Processor time of its thread, for operations and recording.
     pub cpu: Duration,
-    /// Time without a processor while ready to run; `None` if the kernel does not tell.
-    pub run_delay: Option<Duration>,
+    /// `None` if the kernel does not tell.
+    pub scheduling: Option<ThreadScheduling>,
     /// Time to hand samples over, which is in no operation's latency.
     pub handing_over_s: f64,
+    /// It was to be scheduled as batch work, and the system refused that.
+    pub batch_refused: bool,
 }

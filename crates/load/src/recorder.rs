@@ -14,7 +14,9 @@ use crate::{ClockNanos, DriverClock, EndedOperation, OperationSink, WorkAmount};
 /// One is filled while the others are with the collector.
 pub(crate) const BATCHES: usize = 4;
 
-const SAMPLES: usize = 512;
+/// For so many drivers the larger batch is cheap: handing one over wakes the collector.
+const FEW_DRIVERS: usize = 64;
+const SAMPLES: [usize; 2] = [2048, 512];
 
 /// The latest handing over, in nanoseconds, so that progress is seen.
 const OLDEST: ClockNanos = 200_000_000;
@@ -26,7 +28,25 @@ pub(crate) struct OperationSample {
     pub intended: ClockNanos,
     pub started: ClockNanos,
     pub ended: ClockNanos,
-    pub work: WorkAmount,
+    rows: u64,
+    bytes: u64,
+    counts: [u32; WorkAmount::COUNTS],
+}
+
+impl OperationSample {
+    pub fn new(operation: &EndedOperation, failed: bool) -> Self {
+        let EndedOperation { kind, intended, started, ended, done, .. } = operation;
+        let WorkAmount { rows, bytes, counts } = done.work;
+        // No operation does anything four billion times.
+        let counts = counts.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        let (kind, intended, started, ended) = (*kind as u32, *intended, *started, *ended);
+        Self { kind, failed, intended, started, ended, rows, bytes, counts }
+    }
+
+    pub fn work(&self) -> WorkAmount {
+        let Self { rows, bytes, counts, .. } = *self;
+        WorkAmount { rows, bytes, counts: counts.map(u64::from) }
+    }
 }
 
 pub(crate) struct Batch {
@@ -44,6 +64,8 @@ pub(crate) struct ErrorTally {
 
 pub(crate) struct Channel {
     pub driver: usize,
+    /// The samples of a batch.
+    pub size: usize,
     pub full: SyncSender<Batch>,
     pub empty: Receiver<Vec<OperationSample>>,
 }
@@ -78,8 +100,8 @@ impl<'a> Recorder<'a> {
             lanes,
             until,
             halt,
+            samples: Vec::with_capacity(channel.size),
             channel,
-            samples: new_samples(),
             handed_over: 0,
             failures: 0,
             tallies: vec![ErrorTally::default(); kinds],
@@ -137,35 +159,31 @@ impl OperationSink for Recorder<'_> {
 
     fn record(&mut self, mut operation: EndedOperation) -> Option<ClockNanos> {
         let error = operation.done.error.take();
-        let EndedOperation { lane, kind, intended, started, ended, .. } = operation;
+        let EndedOperation { lane, kind, ended, .. } = operation;
         self.lanes.end(lane);
         self.last = ended;
         self.tallies[kind].retries += operation.done.retries;
-        let (failed, work) = (error.is_some(), operation.done.work);
-        if error.is_none() {
+        let failed = error.is_some();
+        if !failed {
             self.failures = 0;
         }
         if error.is_some_and(|text| !self.record_failure(&operation, text)) {
             return None;
         }
-        self.samples.push(OperationSample {
-            kind: kind as u32,
-            failed,
-            intended,
-            started,
-            ended,
-            work,
-        });
+        self.samples.push(OperationSample::new(&operation, failed));
         // Operations that ended by then decide whether the window goes on.
         let time_is_over = ended >= self.until && self.handed_over < self.until;
         let mut free = ended;
-        if self.samples.len() == SAMPLES || ended - self.handed_over >= OLDEST || time_is_over {
+        if self.samples.len() == self.channel.size
+            || ended - self.handed_over >= OLDEST
+            || time_is_over
+        {
             free = self.hand_over_batch(ended)?;
         }
         (!self.halt.is_over()).then_some(free)
     }
 }
 
-pub(crate) fn new_samples() -> Vec<OperationSample> {
-    Vec::with_capacity(SAMPLES)
+pub(crate) fn batch_size(drivers: usize) -> usize {
+    SAMPLES[usize::from(drivers > FEW_DRIVERS)]
 }

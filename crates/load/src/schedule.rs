@@ -6,10 +6,17 @@ use bakeoff_stats::backlog::keeps_up;
 use hdrhistogram::Histogram;
 
 use crate::arrivals::ArrivalRandom;
-use crate::clock::to_seconds;
+use crate::clock::{LONGEST_SPIN, to_seconds};
 use crate::halt::StopSignal;
 use crate::outcome::OpenLoopOutcome;
 use crate::{ArrivalProcess, ClockNanos, DriverClock, Pacer};
+
+/// The share of the processors' time that all drivers may spin away: a server gets the rest.
+const SPIN_SHARE: f64 = 0.05;
+
+/// To sleep and to wake takes a processor about 10 microseconds, and to wake an idle server as many:
+/// a driver that has starts in shorter gaps sleeps for several of them. In nanoseconds.
+const SHORTEST_SLEEP: ClockNanos = 50_000;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
@@ -23,12 +30,20 @@ pub enum Pace {
 }
 
 impl Pace {
-    pub(crate) fn begin(self) -> StartedPace {
+    pub(crate) fn begin(self, drivers: usize) -> StartedPace {
         match self {
             Self::Closed => StartedPace::Closed,
             Self::Open { per_second, arrivals, seed } => {
                 let front = ArrivalCursor::new(per_second, arrivals, seed);
-                StartedPace::Open { per_second, due: Box::new(Mutex::new(DueStarts::new(front))) }
+                let processors = std::thread::available_parallelism().map_or(1, usize::from);
+                StartedPace::Open {
+                    per_second,
+                    waits: StartWaits {
+                        spin_time: spin_time(per_second, processors),
+                        shortest_sleep: shortest_sleep(per_second, drivers),
+                    },
+                    due: Box::new(Mutex::new(DueStarts::new(front))),
+                }
             }
         }
     }
@@ -36,7 +51,25 @@ impl Pace {
 
 pub(crate) enum StartedPace {
     Closed,
-    Open { per_second: f64, due: Box<Mutex<DueStarts>> },
+    Open { per_second: f64, waits: StartWaits, due: Box<Mutex<DueStarts>> },
+}
+
+/// How drivers wait for starts.
+#[derive(Clone, Copy)]
+pub(crate) struct StartWaits {
+    spin_time: ClockNanos,
+    shortest_sleep: ClockNanos,
+}
+
+/// Drivers spin before each start for so long.
+fn spin_time(per_second: f64, processors: usize) -> ClockNanos {
+    let share = SPIN_SHARE * processors as f64 / per_second * 1e9;
+    (share as ClockNanos).min(LONGEST_SPIN)
+}
+
+fn shortest_sleep(per_second: f64, drivers: usize) -> ClockNanos {
+    let gap = drivers as f64 / per_second * 1e9;
+    if gap < SHORTEST_SLEEP as f64 { SHORTEST_SLEEP } else { 0 }
 }
 
 impl StartedPace {
@@ -47,7 +80,9 @@ impl StartedPace {
     ) -> Box<dyn Pacer + 'a> {
         match self {
             Self::Closed => Box::new(ClosedLoop { halt }),
-            Self::Open { due, .. } => Box::new(OpenPacer { clock, halt, due }),
+            Self::Open { due, waits, .. } => {
+                Box::new(OpenPacer { clock, halt, due, waits: *waits })
+            }
         }
     }
 
@@ -113,6 +148,7 @@ struct OpenPacer<'a> {
     clock: DriverClock,
     halt: &'a StopSignal<'a>,
     due: &'a Mutex<DueStarts>,
+    waits: StartWaits,
 }
 
 impl Pacer for OpenPacer<'_> {
@@ -123,8 +159,16 @@ impl Pacer for OpenPacer<'_> {
         Some(self.due.lock().unwrap_or_else(PoisonError::into_inner).take_start(free))
     }
 
+    fn spin_time(&self) -> ClockNanos {
+        self.waits.spin_time
+    }
+
+    fn shortest_sleep(&self) -> ClockNanos {
+        self.waits.shortest_sleep
+    }
+
     fn wait_until(&mut self, start: ClockNanos) -> Option<ClockNanos> {
-        self.clock.wait_until(start, || self.halt.is_on())
+        self.clock.wait_until(start, self.waits.spin_time, || self.halt.is_on())
     }
 }
 
@@ -223,6 +267,23 @@ mod tests {
     /// The starts that are taken up to a moment.
     fn taken(due: &mut DueStarts, end: ClockNanos) -> Vec<ClockNanos> {
         std::iter::from_fn(|| (due.next.due_at() < end).then(|| due.take_start(0))).collect()
+    }
+
+    /// However many starts there are, they take a twentieth of the processors together.
+    #[test]
+    fn drivers_spin_where_starts_are_rare_and_sleep_for_several_where_they_are_many() {
+        for (per_second, processors, spins, sleeps) in [
+            (0.001, 1, 120_000, 0),
+            (500.0, 1, 100_000, 0),
+            (20_000.0, 1, 2_500, 0),
+            (72_000.0, 1, 694, 50_000),
+            (72_000.0, 128, 88_888, 0),
+            (1e9, 1, 0, 50_000),
+        ] {
+            let waits = (spin_time(per_second, processors), shortest_sleep(per_second, processors));
+            assert_eq!(waits, (spins, sleeps), "{per_second}, {processors}");
+            assert!(spins as f64 / 1e9 * per_second <= SPIN_SHARE * processors as f64);
+        }
     }
 
     #[test]

@@ -56,7 +56,7 @@ struct Facts<'a> {
 
 use Says::{Follows, Measure as Of};
 
-static FACTS: [(&str, Says); 79] = [
+static FACTS: [(&str, Says); 86] = [
     ("space_bytes", Of(&SPACE, Scope::Trial)),
     ("cpu_client_s", Of(&CPU, Scope::Clients)),
     ("cpu_engine_s", Of(&CPU, Scope::DATABASE)),
@@ -127,6 +127,13 @@ static FACTS: [(&str, Says); 79] = [
     ("run_delay_clients_s", Of(&RUN_DELAY, Scope::Clients)),
     ("run_delay_engine_s", Of(&RUN_DELAY, Scope::DATABASE)),
     ("run_delay_disk_daemon_s", Of(&RUN_DELAY, Scope::DISK_DAEMON)),
+    ("mean_wait_clients_s", Of(&MEAN_WAIT, Scope::Clients)),
+    ("mean_wait_engine_s", Of(&MEAN_WAIT, Scope::DATABASE)),
+    ("migrations_clients", Of(&MIGRATIONS, Scope::Clients)),
+    ("migrations_engine", Of(&MIGRATIONS, Scope::DATABASE)),
+    ("together", Of(&TOGETHER, Scope::Trial)),
+    ("client_processors", Of(&CLIENT_PROCESSORS, Scope::Trial)),
+    ("server_processors", Of(&SERVER_PROCESSORS, Scope::Trial)),
     ("foreign_cpu_s", Of(&FOREIGN_CPU, Scope::Machine)),
     ("steal_s", Of(&STEAL, Scope::Machine)),
     ("pressure_cpu", Of(&PRESSURE_CPU, Scope::Machine)),

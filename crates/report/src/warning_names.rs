@@ -42,6 +42,8 @@ pub fn name_kind(kind: WarningKind) -> &'static str {
         CutOff => "Operations cut off",
         DrainCutOff => "Drain cut off",
         WindowWentOn => "Unequal windows",
+        NotBatch => "Client scheduling",
+        TwoPlacements => "Unlike placement",
         Stalled => "Stalled trials",
         Errors => "Errors",
         UnequalWork => "Unequal work",

@@ -180,6 +180,18 @@ measures! {
         "seconds at the start that are unlike the rest by MSER-5, where it can tell";
     RUN_DELAY = "run-delay", Seconds, [Clients, Database, DiskDaemon],
         "seconds that threads were ready to run and had no processor, or none of their quota, all together";
+    MEAN_WAIT = "mean-wait", Seconds, [Clients, Database],
+        "`run-delay` over how often these threads got a processor: how long it took to run once woken";
+    MIGRATIONS = "migrations", Count, [Clients, Database],
+        "how often these threads went from one processor to another, where the kernel tells";
+    TOGETHER = "together", Share, [Trial],
+        "how likely moments of the clients' and of their server's processor time are on the same processor, by \
+         five samples a second: 1 for two threads on one, 0 apart, 0.5 for many on two";
+    CLIENT_PROCESSORS = "client-processors", Count, [Trial],
+        "how many processors the clients' threads were seen on in these samples";
+    SERVER_PROCESSORS = "server-processors", Count, [Trial], "the same of their server's";
+    BATCH_REFUSED = "batch-refused", Count, [Clients],
+        "1 where the system did not let their threads be scheduled as batch work (SCHED_BATCH)";
     FOREIGN_CPU = "foreign-cpu", Seconds, [Machine],
         "processor seconds that processes other than bakeoff's used";
     STEAL = "steal", Seconds, [Machine],

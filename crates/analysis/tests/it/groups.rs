@@ -1,7 +1,8 @@
 //! What is said of trials in which several groups of processes worked for the clients, and waited for processors.
 
 use bakeoff_analysis::WarningKind::{
-    ClientsWaited, ClientsWaitedAlike, ServersWaited, ServersWaitedAlike, ShortOfProcessors,
+    ClientsWaited, ClientsWaitedAlike, NotBatch, ServersWaited, ServersWaitedAlike,
+    ShortOfProcessors, TwoPlacements,
 };
 use bakeoff_analysis::{Document, GroupView, Verdict, WarningKind, compare_changes};
 use bakeoff_results::measure::*;
@@ -238,4 +239,25 @@ fn in_an_open_loop_waiting_alone_is_enough() {
     assert_eq!(told(None, 3.0), [ServersWaitedAlike]);
     assert_eq!(told(Some(10.0), 3.0), [ServersWaited]);
     assert!(told(Some(10.0), 1.9).is_empty(), "below 10 % nothing is said");
+}
+
+#[test]
+fn a_cell_in_two_modes_is_told_with_the_rate_of_each() {
+    let told_of = |shares_after: u32| {
+        let document = of_blocks(5, |number, measures| {
+            let apart = number % 4 == BETA && number / 4 >= shares_after;
+            measures.set(&TOGETHER, Scope::Trial, if apart { 0.1 } else { 0.9 });
+            measures.set(&DONE_RATE, Scope::Clients, if apart { 12_000.0 } else { 82_000.0 });
+        });
+        let mut its = document.warnings.into_iter().filter(|it| it.kind == TwoPlacements);
+        its.next().map(|warning| warning.text).unwrap_or_default()
+    };
+    let modes = "1 of 4 cells ran in two modes, at worst at engine beta: in 3 of 5 trials clients and \
+                 server shared a processor, and in 2 they were apart: 82,000 against 12,000";
+    assert_has(&told_of(3), &[modes]);
+    assert_eq!([told_of(0), told_of(5)], ["", ""]);
+    let refused = of_blocks(2, |number, measures| {
+        measures.set_some(&BATCH_REFUSED, Scope::Clients, (number == 3).then_some(1.0));
+    });
+    assert_has(&told(&refused, NotBatch), &["in 1 of 8 trials", "SCHED_BATCH"]);
 }

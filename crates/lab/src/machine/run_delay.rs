@@ -1,10 +1,9 @@
-//! Measures how long threads were ready to run but had no processor.
+//! Measures how long threads were ready to run but had no processor, and how often they moved.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::time::Duration;
 
-use bakeoff_load::cpu::run_delay;
+use bakeoff_load::cpu::ThreadScheduling;
 
 use super::usage::list_family;
 
@@ -14,8 +13,8 @@ pub struct RunDelays {
     roots: Vec<u32>,
     /// A process whose family is left out.
     apart: Option<u32>,
-    /// What each thread had waited at the first and at the last look.
-    threads: BTreeMap<u32, (Duration, Duration)>,
+    /// The account of each thread at the first and at the last look.
+    threads: BTreeMap<u32, (ThreadScheduling, ThreadScheduling)>,
     looked: bool,
 }
 
@@ -38,24 +37,28 @@ impl RunDelays {
                 let name = thread.file_name();
                 let Some(id) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
                 // A thread may be gone, or belong to another user.
-                let text = fs::read_to_string(thread.path().join("schedstat"));
-                let Some(waited) = text.ok().as_deref().and_then(run_delay) else { continue };
-                let first = if self.looked { Duration::ZERO } else { waited };
-                self.threads.entry(id).or_insert((first, waited)).1 = waited;
+                let Some(now) = ThreadScheduling::read(&thread.path()) else { continue };
+                let first = if self.looked { ThreadScheduling::AT_START } else { now };
+                self.threads.entry(id).or_insert((first, now)).1 = now;
             }
         }
         self.looked = true;
     }
 
-    pub fn total_wait(&self) -> Option<Duration> {
-        let each = self.threads.values().map(|(first, last)| last.saturating_sub(*first));
-        (!self.threads.is_empty()).then(|| each.sum())
+    pub fn total(&self) -> Option<ThreadScheduling> {
+        self.threads.values().map(|(first, last)| last.since(*first)).reduce(ThreadScheduling::plus)
+    }
+
+    /// As of the last look, the oldest first.
+    pub fn threads(&self) -> impl DoubleEndedIterator<Item = u32> {
+        self.threads.keys().copied()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::process::{Child, Command};
+    use std::time::Duration;
 
     use bakeoff_testkit::wait_until;
 
@@ -79,10 +82,10 @@ mod tests {
         let mut delays =
             RunDelays::from_roots(shells.iter().map(std::process::Child::id).collect());
         delays.look();
-        let mut totals = vec![delays.total_wait().expect("the kernel keeps the account")];
+        let mut totals = vec![delays.total().expect("the kernel keeps the account").waited];
         wait_until("200 ms of waiting", || {
             delays.look();
-            totals.push(delays.total_wait().expect("the kernel keeps the account"));
+            totals.push(delays.total().expect("the kernel keeps the account").waited);
             totals.last() > Some(&Duration::from_millis(200))
         });
         shells.into_iter().for_each(end);
@@ -108,8 +111,8 @@ mod tests {
         delays.look();
         apart.look();
         end(sleeper);
-        assert_eq!(delays.total_wait(), Some(Duration::ZERO));
-        assert_eq!(apart.total_wait(), None);
-        assert_eq!(RunDelays::from_roots(vec![]).total_wait(), None);
+        assert_eq!(delays.total().map(|it| it.waited), Some(Duration::ZERO));
+        assert_eq!(apart.total(), None);
+        assert_eq!(RunDelays::from_roots(vec![]).total(), None);
     }
 }

@@ -279,7 +279,7 @@ impl Virtual {
             let used = Usage::of_family(now.pid).ok().map(|usage| (usage - before).cpu);
             let seconds = |time: std::time::Duration| time.as_secs_f64();
             measures.set_some(&measure::CPU, Scope::DISK_DAEMON, used.map(seconds));
-            let waited = delays.total_wait().map(seconds);
+            let waited = delays.total().map(|total| seconds(total.waited));
             measures.set_some(&measure::RUN_DELAY, Scope::DISK_DAEMON, waited);
         }
         self.after = Some(now);

@@ -32,7 +32,7 @@ pub(super) use self::driver_time::DriverTime;
 pub(super) use self::events::EventDriver;
 pub(super) use self::fault::{Fault, FaultCounters};
 use self::lanes::One;
-pub(super) use self::lanes::{PageAccess, RequestLanes};
+pub(super) use self::lanes::{PageAccess, RequestLanes, count_client_threads};
 use self::probe::ExpectedResponse;
 use self::request::{BODY, HEADER, METHOD, PageRequest};
 pub use self::request::{check_header, encode_level};
@@ -291,9 +291,11 @@ impl RunningTarget for OpenPage {
         &OPERATIONS
     }
 
-    /// Connections share one thread per processor.
     fn drivers(&self, clients: usize) -> usize {
-        clients.min(count_processors())
+        match self.resolved.source.at.is_on_this_machine() {
+            true => count_client_threads(clients, count_processors()),
+            false => clients.min(count_processors()),
+        }
     }
 
     fn make_driver<'a>(

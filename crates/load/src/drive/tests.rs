@@ -5,7 +5,7 @@ mod simulated;
 use self::simulated::{Work, simulated, simulated_until};
 use super::*;
 use crate::slot::new_histogram;
-use crate::{ARRIVALS, ArrivalProcess, ArrivalRandom, OperationOutcome};
+use crate::{ARRIVALS, ArrivalProcess, ArrivalRandom, EndedOperation, OperationOutcome};
 
 const MS: ClockNanos = 1_000_000;
 
@@ -463,11 +463,42 @@ fn a_stall_shows_in_the_response_time_of_all_that_were_due_meanwhile() {
     assert_eq!((late, outcome.open.unwrap().not_started), (95, 0));
 }
 
+/// Whether it is event-driven, and where it says how its thread is scheduled.
+struct PolicyDriver<'a>(bool, &'a std::sync::Mutex<Vec<i64>>);
+
+impl Driver for PolicyDriver<'_> {
+    fn run(&mut self, _: &mut dyn crate::Pacer, _: &mut dyn crate::OperationSink) {
+        // SAFETY: it takes no memory.
+        self.1.lock().unwrap().push(unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) });
+    }
+
+    fn is_event_driven(&self) -> bool {
+        self.0
+    }
+}
+
+/// Who starts operations at their times is to be woken at once, and who blocks gains nothing.
+#[test]
+fn only_event_driven_drivers_of_a_closed_loop_are_batch_work() {
+    let (batch, other) = (i64::from(libc::SCHED_BATCH), i64::from(libc::SCHED_OTHER));
+    for (is_event_driven, pace, policy) in
+        [(true, Pace::Closed, batch), (false, Pace::Closed, other), (true, even(10.0), other)]
+    {
+        let seen = std::sync::Mutex::new(Vec::new());
+        let driver = || Box::new(PolicyDriver(is_event_driven, &seen)) as Box<dyn Driver>;
+        let (plan, stop) = (DrivePlan { pace, ..plan(2, 1, 20) }, AtomicBool::new(false));
+        let observe = &mut |_: &DriveProgress| ();
+        let outcome = drive(&plan, |_| Ok::<_, ()>(driver()), &stop, observe).unwrap();
+        assert!(!outcome.drivers.iter().any(|it| it.batch_refused));
+        assert_eq!(seen.into_inner().unwrap(), [policy; 2], "{is_event_driven} {pace:?}");
+    }
+}
+
 /// The collector was late: what was to start after the window is there before the window's end is known.
 #[test]
 fn start_delays_are_of_what_counts() {
     let plan = DrivePlan { pace: even(10.0), ..plan(1, 1, 100) };
-    let (pace, stop) = (plan.pace.begin(), AtomicBool::new(false));
+    let (pace, stop) = (plan.pace.begin(plan.drivers), AtomicBool::new(false));
     let (halt, (empty, _empties), (_full, batches)) =
         (&StopSignal::new(&stop), sync_channel(1), sync_channel(1));
     let clock = DriverClock::stopped();
@@ -475,14 +506,9 @@ fn start_delays_are_of_what_counts() {
     let mut collector = Collector::new(&plan, true);
     let sample = |intended: ClockNanos| {
         let (intended, started, ended) = (intended * MS, (intended + 1) * MS, (intended + 2) * MS);
-        OperationSample {
-            kind: 0,
-            failed: false,
-            intended,
-            started,
-            ended,
-            work: crate::WorkAmount::default(),
-        }
+        let done = OperationOutcome::default();
+        let ended = EndedOperation { lane: 0, kind: 0, intended, started, ended, done };
+        OperationSample::new(&ended, false)
     };
     collector.take_batch(Batch { driver: 0, samples: vec![sample(50), sample(110)] }, &shared);
     collector.take_turn(120 * MS, &shared, &mut |_| (), &mut |_| ());

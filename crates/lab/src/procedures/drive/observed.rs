@@ -23,6 +23,10 @@ impl<F: FnMut(&EndedOperation) -> bool> Driver for ObservedDriver<'_, F> {
     fn lanes(&self) -> usize {
         self.driver.lanes()
     }
+
+    fn is_event_driven(&self) -> bool {
+        self.driver.is_event_driven()
+    }
 }
 
 struct ObservedSink<'a> {

@@ -20,9 +20,6 @@ use super::requests::{BlockRequest, Requests};
 /// Ended requests that are replaced before the next ones are taken: a disk would be idle until all
 /// were looked at.
 const TURN: usize = 4;
-/// Below this time to a start, poll the ring instead of sleeping: a thread wakes some tens of
-/// microseconds late. In nanoseconds.
-const SPIN: ClockNanos = 120_000;
 
 pub fn try_ring() -> io::Result<()> {
     // Waiting with a time limit: without it an open loop can't start in time.
@@ -116,7 +113,7 @@ impl<'a> Ring<'a> {
         self.in_flight += 1;
     }
 
-    /// Submits, and waits until a request has ended or the next start is near.
+    /// Submits, and waits until a request has ended or this time comes.
     fn wait(&mut self, until: Option<ClockNanos>, clock: DriverClock) -> io::Result<()> {
         let queued = !self.ring.submission().is_empty();
         if !queued && !self.ring.completion().is_empty() {
@@ -125,13 +122,12 @@ impl<'a> Ring<'a> {
         let left = until.map(|until| until.saturating_sub(clock.now()));
         let waited = match left {
             None => self.ring.submit_and_wait(1),
-            Some(left) if left <= SPIN => match queued || self.ring.submission().taskrun() {
+            Some(0) => match queued || self.ring.submission().taskrun() {
                 true => self.ring.submit(),
                 false => return Ok(()),
             },
             Some(left) => {
-                let left = std::time::Duration::from_nanos(left - SPIN);
-                let time = types::Timespec::from(left);
+                let time = types::Timespec::from(std::time::Duration::from_nanos(left));
                 let arguments = types::SubmitArgs::new().timespec(&time);
                 self.ring.submitter().submit_with_args(1, &arguments)
             }
@@ -210,7 +206,9 @@ impl Driver for Ring<'_> {
                             return;
                         }
                     }
-                    NextAction::At(start) => break Some(start),
+                    NextAction::At(start) => {
+                        break Some(start.saturating_sub(pacer.spin_time()));
+                    }
                     NextAction::Over if self.in_flight == 0 => return,
                     NextAction::Busy | NextAction::Over => break None,
                 }

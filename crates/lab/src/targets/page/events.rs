@@ -25,9 +25,6 @@ const BUFFER: usize = 64 << 10;
 const EVENTS: usize = 256;
 /// After this many events, due starts come first.
 const ROUND: usize = 16;
-/// Below this time to a start, poll instead of sleeping: a thread wakes some tens of microseconds
-/// late. In nanoseconds.
-const SPIN: ClockNanos = 120_000;
 /// Before a connection that found the backlog full is tried again. In nanoseconds.
 const PAUSE: ClockNanos = 1_000_000;
 const LOOK: Duration = Duration::from_secs(1);
@@ -226,6 +223,7 @@ impl<'a, A: RequestLanes> EventDriver<'a, A> {
         clock: DriverClock,
     ) -> Result<(), Errno> {
         let before = clock.now();
+        events.clear();
         let timeout = match until {
             None => LOOK,
             Some(until) => {
@@ -234,16 +232,19 @@ impl<'a, A: RequestLanes> EventDriver<'a, A> {
                     // epoll's own limit is in milliseconds.
                     let limit = to_timespec(Duration::from_nanos(left));
                     let mut ready = [PollFd::new(&self.epoll, PollFlags::IN)];
-                    ignore_interrupt(poll(&mut ready, Some(&limit)))?;
+                    let is_ready = is_ready(poll(&mut ready, Some(&limit)))?;
+                    if !is_ready {
+                        self.waited += clock.now().saturating_sub(before);
+                        return Ok(());
+                    }
                 }
                 Duration::ZERO
             }
         };
-        events.clear();
         let taken = rustix::buffer::spare_capacity(events);
-        let ended = ignore_interrupt(epoll::wait(&self.epoll, taken, Some(&to_timespec(timeout))));
+        let ended = is_ready(epoll::wait(&self.epoll, taken, Some(&to_timespec(timeout))));
         self.waited += clock.now().saturating_sub(before);
-        ended
+        ended.map(drop)
     }
 
     fn report_outcome(
@@ -320,20 +321,23 @@ impl<'a, A: RequestLanes> EventDriver<'a, A> {
         let mut looked = clock.now();
         loop {
             let start = match self.start_due(&mut starts, pacer, record) {
-                NextAction::At(start) if self.in_flight == 0 => {
+                NextAction::At(start) if self.in_flight == 0 || pacer.shortest_sleep() > 0 => {
                     let before = clock.now();
-                    let is_due = pacer.wait_until(start).is_some();
+                    let wakes = start.max(before + pacer.shortest_sleep());
+                    let is_due = pacer.wait_until(wakes).is_some();
                     self.waited += clock.now().saturating_sub(before);
-                    if is_due {
-                        continue;
+                    self.start_due(&mut starts, pacer, record);
+                    if !is_due && self.in_flight == 0 {
+                        return;
                     }
-                    return;
+                    // What has come meanwhile is taken without waiting.
+                    Some(0)
                 }
                 NextAction::At(start) => Some(start),
                 NextAction::Over if self.in_flight == 0 => return,
                 NextAction::Start { .. } | NextAction::Busy | NextAction::Over => None,
             };
-            let before_it = start.map(|start| start.saturating_sub(SPIN));
+            let before_it = start.map(|start| start.saturating_sub(pacer.spin_time()));
             let again = (!self.waiting.is_empty()).then(|| clock.now() + PAUSE);
             let until = [before_it, again, self.on_the_way.next()].into_iter().flatten().min();
             if let Err(errno) = self.wait_for_events(&mut events, until, clock) {
@@ -366,6 +370,10 @@ impl<A: RequestLanes> Driver for EventDriver<'_, A> {
         self.slots.len()
     }
 
+    fn is_event_driven(&self) -> bool {
+        true
+    }
+
     fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn OperationSink) {
         let begun = record.clock().now();
         self.work_until_done(pacer, record);
@@ -384,9 +392,10 @@ fn to_timespec(time: Duration) -> Timespec {
 }
 
 /// A signal may end a wait: that is no error.
-fn ignore_interrupt<T>(waited: Result<T, Errno>) -> Result<(), Errno> {
+fn is_ready(waited: Result<usize, Errno>) -> Result<bool, Errno> {
     match waited {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Ok(number) => Ok(number > 0),
+        Err(Errno::INTR) => Ok(false),
         Err(errno) => Err(errno),
     }
 }

@@ -5,6 +5,16 @@ use super::driver_time::DriverTime;
 use super::fault::{Fault, FaultCounters};
 use super::url::At;
 
+/// So many processors are few for clients and their server together.
+const FEW_PROCESSORS: usize = 2;
+
+/// Of clients whose server is on the same machine: a thread for each processor. Where these are few,
+/// one thread asks for all, since a second one would take what the server needs.
+pub fn count_client_threads(clients: usize, processors: usize) -> usize {
+    let threads = if processors <= FEW_PROCESSORS { 1 } else { processors };
+    clients.min(threads)
+}
+
 /// Access to the page, shared by all clients of a driver.
 #[derive(Clone, Copy)]
 pub struct PageAccess<'a> {

@@ -322,3 +322,9 @@ fn a_connection_waits_until_the_backlog_has_room() {
     assert_eq!(outcome.kinds[0].errors, 0, "{:?}", outcome.kinds[0].first_error);
     assert_eq!(seen.requests.load(SeqCst), PROBES + ended(&outcome));
 }
+
+#[test]
+fn one_thread_asks_where_the_server_has_few_processors() {
+    let threads = [(1, 1), (50, 1), (50, 2), (50, 3), (2, 8)];
+    assert_eq!(threads.map(|(clients, of)| count_client_threads(clients, of)), [1, 1, 1, 3, 2]);
+}

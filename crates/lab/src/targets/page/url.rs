@@ -26,6 +26,15 @@ pub enum At {
     Unix(PathBuf),
 }
 
+impl At {
+    pub fn is_on_this_machine(&self) -> bool {
+        match self {
+            Self::Tcp(address) => is_local(address.ip()),
+            Self::Unix(_) => true,
+        }
+    }
+}
+
 pub fn to_canonical_url(text: &str) -> Result<String, String> {
     let wrong = |why: &str| Err(format!("`{text}` {why}\nvalid: {SYNTAX}"));
     let url = match Url::parse(text) {

@@ -31,7 +31,9 @@ use crate::machine::count_processors;
 use crate::place::TargetPlace;
 use crate::process::job::{Message, ProcessJob, Task};
 use crate::process::{ChildProcess, ChildProgram, ReceiveOutcome};
-use crate::targets::page::{At, DriverTime, EventDriver, FaultCounters, PageAccess};
+use crate::targets::page::{
+    At, DriverTime, EventDriver, FaultCounters, PageAccess, count_client_threads,
+};
 use crate::targets::{ClientTally, Processes, RunningTarget};
 
 pub use self::serve::serve_pages;
@@ -184,7 +186,7 @@ impl RunningTarget for ServedSite<'_> {
     }
 
     fn drivers(&self, clients: usize) -> usize {
-        clients.min(count_processors())
+        count_client_threads(clients, count_processors())
     }
 
     /// nginx needs two per client, one of them to PHP, and has the limit of this process.

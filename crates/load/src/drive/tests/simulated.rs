@@ -104,7 +104,8 @@ pub fn simulated_until<F: FnMut(usize) -> Work>(
 ) -> Seen {
     check_plan(plan);
     let stop = AtomicBool::new(false);
-    let (halt, pace, clock) = (&StopSignal::new(&stop), plan.pace.begin(), DriverClock::stopped());
+    let (halt, pace, clock) =
+        (&StopSignal::new(&stop), plan.pace.begin(plan.drivers), DriverClock::stopped());
     let (full, batches) = sync_channel(plan.drivers * BATCHES);
     let (ready, _) = channel::<DriverLanes<()>>();
     let (mut actors, mut empties, mut all_lanes) = (Vec::new(), Vec::new(), Vec::new());
@@ -164,8 +165,9 @@ pub fn simulated_until<F: FnMut(usize) -> Work>(
             started_s: 0.0,
             stopped_s: to_seconds(actor.recorder.last),
             cpu: Duration::ZERO,
-            run_delay: None,
+            scheduling: None,
             handing_over_s: to_seconds(actor.recorder.handing_over),
+            batch_refused: false,
         },
         tallies: actor.recorder.tallies.clone(),
     };

@@ -1,6 +1,5 @@
-use std::time::Duration;
-
 use bakeoff_experiment::EngineState;
+use bakeoff_load::cpu::ThreadScheduling;
 use bakeoff_load::{self as load, DriveOutcome};
 use bakeoff_results::measure::{self, Measures, Scope};
 use bakeoff_results::{
@@ -8,6 +7,7 @@ use bakeoff_results::{
 };
 use bakeoff_workloads::Name;
 
+use super::delays::put_scheduling;
 use super::seconds::{fit_slope, put_rounds, warm_up};
 use crate::TrialError;
 use crate::driving::Drive;
@@ -70,9 +70,12 @@ fn in_all(
         measures.set(what, scope(), count as f64);
     }
     measures.set_some(&measure::LITTLE_RATE, scope(), outcome.littles_rate(concurrency));
-    let delays: Option<Vec<Duration>> = outcome.drivers.iter().map(|it| it.run_delay).collect();
-    let delay = delays.map(|delays| delays.iter().sum::<Duration>().as_secs_f64());
-    measures.set_some(&measure::RUN_DELAY, scope(), delay);
+    let refused = outcome.drivers.iter().any(|driver| driver.batch_refused).then_some(1.0);
+    measures.set_some(&measure::BATCH_REFUSED, scope(), refused);
+    let each: Option<Vec<_>> = outcome.drivers.iter().map(|it| it.scheduling).collect();
+    if let Some(all) = each.and_then(|each| each.into_iter().reduce(ThreadScheduling::plus)) {
+        put_scheduling(measures, &Scope::Clients, all);
+    }
     let Some(open) = &outcome.open else { return };
     measures.set(&measure::OFFERED, scope(), open.per_second);
     measures.set(&measure::DUE, scope(), open.due as f64);

@@ -1,16 +1,23 @@
 use std::time::{Duration, Instant};
 
+use bakeoff_load::CLIENT_THREADS;
+use bakeoff_load::cpu::ThreadScheduling;
 use bakeoff_results::measure::{self, Measures, Scope};
 
+use crate::machine::placement::{PlacementSamples, list_own_threads};
 use crate::machine::run_delay::RunDelays;
 use crate::targets::{Processes, RunningTarget};
 
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long the threads of each group waited for a processor. Drivers report this themselves.
+/// How the threads of each group were scheduled, and whether they shared processors with clients.
+/// Drivers report the rest themselves.
 pub struct SchedulingDelays {
     groups: Vec<(&'static str, RunDelays)>,
-    last: Instant,
+    /// `None` until the clients work.
+    last: Option<Instant>,
+    clients: Vec<u32>,
+    placement: PlacementSamples,
 }
 
 impl SchedulingDelays {
@@ -23,27 +30,55 @@ impl SchedulingDelays {
                     Some((name, RunDelays::from_roots(vec![root]).without_family(apart)))
                 }
             });
-        let mut delays = Self { groups: families.collect(), last: Instant::now() };
+        let mut delays = Self {
+            groups: families.collect(),
+            last: None,
+            clients: Vec::new(),
+            placement: PlacementSamples::default(),
+        };
         delays.look();
         delays
     }
 
     pub fn look(&mut self) {
         self.groups.iter_mut().for_each(|(_, delays)| delays.look());
-        self.last = Instant::now();
     }
 
-    /// The wait of a thread that ends between two looks is lost.
+    /// Several times a second, while the clients work. The wait of a thread that ends between two
+    /// looks at all threads is lost.
     pub fn look_now_and_then(&mut self) {
-        if self.last.elapsed() > LOOK {
-            self.look();
+        if self.groups.is_empty() {
+            return;
         }
+        if self.last.is_none() {
+            self.clients = list_own_threads(CLIENT_THREADS);
+        }
+        if self.last.is_none_or(|last| last.elapsed() > LOOK) {
+            self.look();
+            self.last = Some(Instant::now());
+        }
+        let servers = self.groups.iter().flat_map(|(_, delays)| delays.threads());
+        self.placement.look(&self.clients, servers);
     }
 
     pub fn put_into(&self, measures: &mut Measures) {
+        let [clients, servers] = self.placement.count_processors();
         for (name, delays) in &self.groups {
-            let total = delays.total_wait().map(|total| total.as_secs_f64());
-            measures.set_some(&measure::RUN_DELAY, Scope::Processes((*name).into()), total);
+            if let Some(total) = delays.total() {
+                put_scheduling(measures, &Scope::Processes((*name).into()), total);
+            }
         }
+        let Some(together) = self.placement.share_together() else { return };
+        measures.set(&measure::TOGETHER, Scope::Trial, together);
+        measures.set(&measure::CLIENT_PROCESSORS, Scope::Trial, clients as f64);
+        measures.set(&measure::SERVER_PROCESSORS, Scope::Trial, servers as f64);
     }
+}
+
+pub fn put_scheduling(measures: &mut Measures, scope: &Scope, total: ThreadScheduling) {
+    let seconds = |time: Duration| time.as_secs_f64();
+    measures.set(&measure::RUN_DELAY, scope.clone(), seconds(total.waited));
+    measures.set_some(&measure::MEAN_WAIT, scope.clone(), total.mean_wait().map(seconds));
+    let migrations = total.migrations.map(|count| count as f64);
+    measures.set_some(&measure::MIGRATIONS, scope.clone(), migrations);
 }
