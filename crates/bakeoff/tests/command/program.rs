@@ -1,7 +1,7 @@
 //! An application's own program as the client: in Python and sh, well and badly behaved, trusted or not.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::Place;
@@ -78,7 +78,7 @@ fn programs_that_misbehave_are_ended_with_all_that_they_started() {
         for (client, said) in cases {
             scope.spawn(move || {
                 let place = folder(&format!("{ESCAPES}{client}\n"), "timeout = 1\n");
-                place.typed(&format!("run shop {RUN} --out r")).code(1).says(&[said]);
+                place.typed(&format!("run shop {RUN} --out r")).code(5).says(&[said]);
                 let pids = fs::read_to_string(place.path("shop/pids")).unwrap();
                 let is_there = |pid: &&str| Path::new("/proc").join(pid).exists();
                 assert!(pids.lines().count() >= 2);

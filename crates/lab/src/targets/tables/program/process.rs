@@ -23,6 +23,8 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(4);
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// More than a socket holds.
 const MOST_READS: usize = 100;
+/// How often it is looked at whether a program that says nothing is there.
+const LOOK: Duration = Duration::from_millis(100);
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// Why a program can't go on.
@@ -97,8 +99,11 @@ impl ProgramProcess<'_> {
             if left.is_zero() {
                 return Err(ProgramFault::Silent { missing: missing(), within });
             }
-            if self.wait_for_input(left)? {
+            if self.wait_for_input(left.min(LOOK))? {
                 self.read_lines()?;
+            } else if self.peek_end().is_some() {
+                // What it started may hold its descriptor open.
+                return Err(self.read_last_lines());
             }
         }
     }
