@@ -37,10 +37,7 @@ fn programs_fill_and_are_asked_and_only_trusted_ones_run() {
     let guide = include_str!("../../../../docs/how-to/run-your-own-program.md");
     let (_, example) = guide.split_once("```python\n").unwrap();
     let place = folder(example.split_once("```").unwrap().0, "fill = './fill'\n");
-    place
-        .typed("check shop --engine sqlite")
-        .code(0)
-        .says(&["✓ sqlite: the program ran each operation once"]);
+    place.typed("check shop --engine sqlite").code(0).says(&["✓ sqlite: the program ran each"]);
     place.typed(&format!("run shop {RUN} --out r")).code(0);
     let trial = &place.json("r")["trials"][0];
     let operations = trial["operations"].as_array().unwrap();
@@ -57,8 +54,9 @@ fn programs_fill_and_are_asked_and_only_trusted_ones_run() {
         "#!/bin/sh\n. ./bakeoff.sh\nbuy() { [ $1 -lt 3 ]; }\nbrowse() { echo $1; }\nserve\n",
     );
     place.typed("run --resume r --trust-experiment").code(2).says(&["not what it was"]);
-    place.typed(&format!("run shop {RUN} --out s --trust-experiment")).says(&["error exit code 1"]);
-    assert!(fs::read_to_string(place.path("s/programs.log")).unwrap().contains("client 1: 5\n"));
+    let failed = place.typed(&format!("run shop {RUN} --out s --trust-experiment"));
+    failed.says(&["the first: exit code 1"]);
+    assert!(fs::read_to_string(place.path("s/programs.log")).unwrap().contains("client 1: 1"));
 }
 
 const ESCAPES: &str = "#!/bin/sh\necho $$ >>pids\nsetsid sleep 1000 & echo $! >>pids\n";
