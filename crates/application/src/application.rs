@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bakeoff_engines::{Declared, Statement};
-use bakeoff_workloads::{PREPARED, TextSource, WorkloadScale};
+use bakeoff_workloads::{ClientProgram, PREPARED, TextSource, WorkloadScale};
 
-use crate::configuration::Configuration;
+use crate::configuration::{Configuration, PlacedText, ProgramTable};
 use crate::copied::CopiedReader;
 use crate::expression::RowKeys as _;
 use crate::files::{self, ApplicationFiles};
@@ -14,6 +14,7 @@ use crate::generators::{TableRows, group_digits};
 use crate::mix::OperationMix;
 use crate::rows::{RowPlan, estimate_bytes};
 use crate::script::ScriptCompiler;
+use crate::script::automatic::FIRST_GIVEN;
 use crate::script::steps::{AnswerUse, Operation, Step};
 use crate::sql::{CompiledStatement, SqlSchema};
 use crate::workload::{MIX, declare_choice, deletes_from};
@@ -40,6 +41,8 @@ pub struct Application {
     pub(crate) deleted_tables: BTreeSet<usize>,
     pub(crate) writes: bool,
     pub(crate) reads_back: bool,
+    /// Its clients, if they are not its scripts. Then its operations have no steps.
+    pub(crate) program: Option<ClientProgram>,
 }
 
 impl Application {
@@ -131,11 +134,16 @@ impl ApplicationCompiler<'_> {
             statements: Vec::new(),
             mistakes: self.mistakes,
         };
-        let operations = self.files.operations().map(|(name, text)| {
-            let place = self.files.place_of(&format!("{name}.sql"));
-            compiler.compile_operation(name, text, &place)
-        });
-        let mut operations: Vec<Operation> = operations.collect();
+        let mut operations: Vec<Operation> = match &configuration.program {
+            Some(program) => list_program_operations(program, FIRST_GIVEN + given.len()),
+            None => {
+                let scripts = self.files.operations().map(|(name, text)| {
+                    let place = self.files.place_of(&format!("{name}.sql"));
+                    compiler.compile_operation(name, text, &place)
+                });
+                scripts.collect()
+            }
+        };
         for (name, seconds) in &configuration.think {
             let think = compiler.compile_expression(&seconds.text, &seconds.place);
             match operations.iter_mut().find(|operation| operation.name == name.text) {
@@ -156,13 +164,29 @@ impl ApplicationCompiler<'_> {
     }
 
     fn read_configuration(&mut self) -> Configuration {
-        match self.files.texts.get(files::CONFIGURATION) {
-            Some(text) => {
-                let place = self.files.place_of(files::CONFIGURATION);
-                Configuration::read(text, &place, self.mistakes)
-            }
-            None => Configuration::new(),
+        let Some(text) = self.files.texts.get(files::CONFIGURATION) else {
+            return Configuration::new();
+        };
+        let place = self.files.place_of(files::CONFIGURATION);
+        let mut configuration = Configuration::read(text, &place, self.mistakes);
+        if !self.files.weights.is_empty() {
+            // Scripts of the command line are run as they are.
+            configuration.program = None;
         }
+        if let Some(program) = &configuration.program {
+            let script = self.files.operations().next();
+            let wrong = match (script, &self.files.program) {
+                (Some((name, _)), _) => Some(format!(
+                    "has a program as its client, and the script `{name}.sql`, too: keep one of them"
+                )),
+                (None, None) => Some("has a program, which only a folder can bring".into()),
+                (None, Some(_)) => None,
+            };
+            if let Some(wrong) = wrong {
+                self.mistakes.add(program.place.clone(), wrong);
+            }
+        }
+        configuration
     }
 
     /// Statements that name no table need no schema.
@@ -196,7 +220,14 @@ impl ApplicationCompiler<'_> {
         let names: Vec<String> = operations.iter().map(|it| it.name.clone()).collect();
         if configuration.mixes.is_empty() || !self.files.weights.is_empty() {
             let weight = |name: &String| self.files.weights.get(name).copied().unwrap_or(1);
-            return vec![OperationMix::new("all", names.iter().map(weight))];
+            let all = match &configuration.program {
+                Some(program) => {
+                    let weights = program.operations.iter().map(|(_, weight)| *weight);
+                    OperationMix::new("all", weights)
+                }
+                None => OperationMix::new("all", names.iter().map(weight)),
+            };
+            return vec![all];
         }
         let mixes = configuration.mixes.iter();
         mixes.map(|mix| OperationMix::from_names(mix, &names, self.mistakes)).collect()
@@ -208,7 +239,8 @@ impl CompiledFiles {
         let runs = self.operations.iter().map(list_statements).collect();
         let asks = |step: &Step| matches!(step, Step::Run(run) if matches!(run.answer, AnswerUse::Row { optional: false, .. }));
         let steps = || self.operations.iter().flat_map(|operation| &operation.steps);
-        let reads_back = steps().any(|placed| asks(&placed.step));
+        let program = self.describe_program(&files);
+        let reads_back = program.is_some() || steps().any(|placed| asks(&placed.step));
         let tables = self.schema.schema.tables.len();
         let statements: Vec<Statement> =
             self.statements.iter().map(CompiledStatement::to_statement).collect();
@@ -230,6 +262,7 @@ impl CompiledFiles {
             statements,
             runs,
             reads_back,
+            program,
             files,
         }
     }
@@ -242,7 +275,16 @@ impl CompiledFiles {
             let summary = format!("the variable :{}", factor.name.text);
             declare_choice(&factor.name.text, &summary, &factor.levels)
         });
-        mix.into_iter().chain(own).chain([&PREPARED]).collect()
+        let prepared = self.configuration.program.is_none().then_some(&PREPARED);
+        mix.into_iter().chain(own).chain(prepared).collect()
+    }
+
+    fn describe_program(&self, files: &ApplicationFiles) -> Option<ClientProgram> {
+        let ProgramTable { client, fill, timeout_s, .. } = self.configuration.program.clone()?;
+        let folder = files.program.as_ref()?.path.clone();
+        let scales = self.configuration.scales.iter();
+        let scales = scales.map(|(name, scale)| (name.clone().into(), *scale)).collect();
+        Some(ClientProgram { folder, client, fill, timeout_s, scales })
     }
 
     fn describe_scales(&self) -> Vec<WorkloadScale> {
@@ -264,6 +306,19 @@ impl CompiledFiles {
         });
         scales.collect()
     }
+}
+
+/// `slots` are those that every operation has.
+fn list_program_operations(program: &ProgramTable, slots: usize) -> Vec<Operation> {
+    let operation = |(name, _): &(PlacedText, u32)| Operation {
+        name: name.text.clone(),
+        steps: Vec::new(),
+        slots,
+        lists: 0,
+        reads_now: false,
+        think: None,
+    };
+    program.operations.iter().map(operation).collect()
 }
 
 /// The numbers of the statements that it runs.

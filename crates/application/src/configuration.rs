@@ -1,8 +1,11 @@
 //! `workload.toml`: rows, mixes, scales and factors, each with its place.
 
+mod program;
+
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+pub use self::program::ProgramTable;
 use crate::workload::BUILT_IN_FACTORS;
 use crate::{Mistakes, SourcePlace};
 
@@ -42,9 +45,12 @@ pub struct Configuration {
     /// Names of scales and `:scale`; at least one.
     pub scales: Vec<(String, i64)>,
     pub factors: Vec<VariableFactor>,
+    /// Its clients, if they are not its scripts.
+    pub program: Option<ProgramTable>,
 }
 
-const KEYS: &str = "summary, [rows], [columns.TABLE], [mix.NAME], [think], [scales], [factors]";
+const KEYS: &str =
+    "summary, [rows], [columns.TABLE], [mix.NAME], [think], [scales], [factors], [program]";
 
 impl Configuration {
     /// Reads the file. Every mistake is added.
@@ -114,6 +120,7 @@ impl ConfigurationReader<'_> {
                 "think" => self.read_think(value),
                 "scales" => self.read_scales(value),
                 "factors" => self.read_factors(value),
+                "program" => self.read_program(key.span().start, value),
                 _ => self.refuse(
                     key.span().start,
                     format!("`{name}` is no key of a workload; it has {KEYS}"),

@@ -26,6 +26,7 @@ impl ExampleFolder {
             weights: BTreeMap::new(),
             shown: self.name.into(),
             copied: None,
+            program: None,
         }
     }
 }

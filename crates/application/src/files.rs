@@ -9,7 +9,7 @@ use bakeoff_workloads::{APPLICATION, FileKind, fingerprint_parts};
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
-use crate::{CopiedRows, Mistake, Mistakes, SourcePlace};
+use crate::{CopiedRows, Mistake, Mistakes, ProgramFolder, SourcePlace};
 
 /// The tables: `CREATE TABLE` and `CREATE INDEX`.
 pub const SCHEMA: &str = "schema.sql";
@@ -37,6 +37,9 @@ pub struct ApplicationFiles {
     /// The rows file, if rows are copied from elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copied: Option<CopiedRows>,
+    /// The folder of its own program, if its configuration names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramFolder>,
 }
 
 /// A script on the command line: `buy.sql@9`.
@@ -92,15 +95,21 @@ impl ApplicationFiles {
                 }
             }
         }
-        if mistakes.is_empty() && !texts.keys().any(|name| is_operation(name)) {
+        let has_program = texts.get(CONFIGURATION).is_some_and(|text| names_program(text));
+        let program = has_program.then(|| ProgramFolder::read(folder)).transpose();
+        let program = program.unwrap_or_else(|error| {
+            mistakes.add(whole.clone(), format!("can't be read: {error}"));
+            None
+        });
+        if mistakes.is_empty() && !has_program && !texts.keys().any(|name| is_operation(name)) {
             mistakes.add(
                 whole,
                 "has no operation: write one, such as `buy.sql`, or take the example of `bakeoff new`",
             );
         }
         let name = to_name(folder);
-        let files =
-            Self { name, texts, weights: BTreeMap::new(), shown: shown.to_owned(), copied: None };
+        let (shown, weights) = (shown.to_owned(), BTreeMap::new());
+        let files = Self { name, texts, weights, shown, copied: None, program };
         if mistakes.is_empty() {
             return Ok(files);
         }
@@ -152,8 +161,14 @@ impl ApplicationFiles {
             }
         }
         let names: Vec<&str> = weights.keys().map(String::as_str).collect();
-        let files =
-            Self { name: names.join("-"), texts, weights, shown: String::new(), copied: None };
+        let files = Self {
+            name: names.join("-"),
+            texts,
+            weights,
+            shown: String::new(),
+            copied: None,
+            program: None,
+        };
         if mistakes.is_empty() { Ok(files) } else { Err(mistakes) }
     }
 
@@ -214,7 +229,9 @@ impl ApplicationFiles {
         let weights: Vec<String> = weights.collect();
         let texts = self.texts.iter().flat_map(|(name, text)| [name.as_bytes(), text.as_bytes()]);
         let copied = self.copied.iter().map(|rows| rows.fingerprint.as_bytes());
-        fingerprint_parts(texts.chain(weights.iter().map(String::as_bytes)).chain(copied))
+        let program = self.program.iter().map(|folder| folder.fingerprint.as_bytes());
+        let others = weights.iter().map(String::as_bytes).chain(copied).chain(program);
+        fingerprint_parts(texts.chain(others))
     }
 
     /// The operations' names and texts, in the order of their names.
@@ -238,6 +255,11 @@ impl ApplicationFiles {
 /// Whether a folder's file of this name means something.
 pub fn is_read(file: &str) -> bool {
     file.ends_with(".sql") || file == CONFIGURATION
+}
+
+/// Whether a configuration has `[program]`.
+fn names_program(configuration: &str) -> bool {
+    configuration.parse::<Table>().is_ok_and(|table| table.contains_key("program"))
 }
 
 fn is_operation(file: &str) -> bool {

@@ -60,6 +60,7 @@ impl FoundApplication {
                 weights: BTreeMap::new(),
                 shown: name.into(),
                 copied: None,
+                program: None,
             },
             schema,
             operations: BTreeMap::new(),

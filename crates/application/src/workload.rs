@@ -7,8 +7,8 @@ use bakeoff_engines::{
     Action, Declared, DeclaredLevels, LevelForm, Preparation, Schema, Statement,
 };
 use bakeoff_workloads::{
-    FigureOfMerit, Name, OperationCounts, PREPARED, PreparedWorkload, TextSource, Workload,
-    WorkloadParameters, WorkloadScale, read_preparation,
+    ClientProgram, FigureOfMerit, Name, OperationCounts, PREPARED, PreparedWorkload, TextSource,
+    Workload, WorkloadParameters, WorkloadScale, read_preparation,
 };
 
 use crate::application::{Application, list_statements};
@@ -80,6 +80,10 @@ impl Workload for Application {
         self.writes
     }
 
+    fn program(&self) -> Option<&ClientProgram> {
+        self.program.as_ref()
+    }
+
     fn describe_rows(&self) -> Option<String> {
         let by_type = self.list_made_up_columns();
         let rest = match by_type.is_empty() {
@@ -87,6 +91,13 @@ impl Workload for Application {
             false => format!("; by their types alone: {}", by_type.join(", ")),
         };
         let print = self.files.fingerprint();
+        let filled_by = self.program.as_ref().and_then(|program| program.fill.as_ref());
+        if let Some(command) = filled_by {
+            return Some(format!(
+                "files {print:016x}, rows made by the application's own {}",
+                command[0]
+            ));
+        }
         let rows = match &self.files.copied {
             None => "made up by the application's generators".to_owned(),
             Some(copied) => copied.describe(),

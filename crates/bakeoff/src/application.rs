@@ -27,7 +27,9 @@ pub fn register_application(
     arguments: &cli::RunArguments,
 ) -> Result<Registry, CommandFailure> {
     let named = match (&arguments.resume, &arguments.experiment) {
-        (Some(dir), _) => return register_recorded(registry, &dir.join("experiment.toml")),
+        (Some(dir), _) => {
+            return register_recorded(registry, &dir.join("experiment.toml"), arguments);
+        }
         (None, Some(named)) => named,
         (None, None) => return Ok(registry),
     };
@@ -36,6 +38,7 @@ pub fn register_application(
     }
     let Some(files) = read_files(named, &arguments.scripts)? else { return Ok(registry) };
     check_name(&registry, &files.name)?;
+    check_program(&files, NamedBy::CommandLine, arguments.trust_experiment)?;
     let files = copied_rows::copy_rows(files, arguments)?;
     let preset = to_preset(named, &files, arguments);
     let application = compile_copied(files, arguments)?;
@@ -79,11 +82,16 @@ pub fn read_files(
 fn is_folder(named: &str) -> bool {
     let path = Path::new(named);
     let means_folder = named.starts_with(['.', '/']) && path.extension().is_none();
-    means_folder || path.is_dir() && (path.join("schema.sql").exists() || named.contains('/'))
+    let is_one = || ["schema.sql", "workload.toml"].iter().any(|name| path.join(name).exists());
+    means_folder || path.is_dir() && (named.contains('/') || is_one())
 }
 
 /// A run's record, or an experiment that somebody made of one, has the files in it.
-fn register_recorded(registry: Registry, file: &Path) -> Result<Registry, CommandFailure> {
+fn register_recorded(
+    registry: Registry,
+    file: &Path,
+    arguments: &cli::RunArguments,
+) -> Result<Registry, CommandFailure> {
     // Who reads the experiment says why it can't be read.
     let Ok(text) = std::fs::read_to_string(file) else { return Ok(registry) };
     let wrong = |error| refuse(format!("{}: {error}", file.display()));
@@ -91,6 +99,10 @@ fn register_recorded(registry: Registry, file: &Path) -> Result<Registry, Comman
         return Ok(registry);
     };
     check_name(&registry, &files.name)?;
+    check_program(&files, NamedBy::File, arguments.trust_experiment)?;
+    if let Some(folder) = &files.program {
+        folder.check_unchanged().map_err(refuse)?;
+    }
     Ok(registry.with_workloads([compile(files)?]))
 }
 
@@ -103,11 +115,12 @@ fn register_experiment(
     let file = Path::new(named);
     let Ok(text) = std::fs::read_to_string(file) else { return Ok(registry) };
     let Some(folder) = ApplicationFiles::find_folder(&text) else {
-        return register_recorded(registry, file);
+        return register_recorded(registry, file, arguments);
     };
     let path = file.parent().unwrap_or(Path::new("")).join(&folder);
     let files = ApplicationFiles::read_folder(&path, &folder).map_err(refuse)?;
     check_name(&registry, &files.name)?;
+    check_program(&files, NamedBy::File, arguments.trust_experiment)?;
     let files = copied_rows::copy_rows(files, arguments)?;
     let toml = files.fill_experiment(&text, &folder);
     let preset = Preset { name: named.to_owned().leak(), toml: toml.leak() };
@@ -139,6 +152,35 @@ pub fn copies_rows(arguments: &cli::RunArguments) -> bool {
         }
         false => ScriptArgument::from_argument(named).is_some() || is_folder(named),
     }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedBy {
+    CommandLine,
+    /// An experiment's file or a run folder, which somebody else may have written.
+    File,
+}
+
+/// An application's own program does whatever it likes. It may only if nobody else can have written
+/// it, or if the user says so.
+pub fn check_program(
+    files: &ApplicationFiles,
+    named_by: NamedBy,
+    trusts: bool,
+) -> Result<(), CommandFailure> {
+    let Some(folder) = files.program.as_ref().filter(|_| !trusts) else { return Ok(()) };
+    let why = match named_by {
+        NamedBy::File => "a file names it, and not the command line".to_owned(),
+        NamedBy::CommandLine => match folder.find_other_writer() {
+            None => return Ok(()),
+            Some(why) => why,
+        },
+    };
+    Err(refuse(format!(
+        "{}: this application runs a program of its folder, which may do whatever you may do: {why}\nif you trust \
+         whoever wrote it as you trust a program that you run: add --trust-experiment to the command",
+        folder.path.display()
+    )))
 }
 
 /// A command runs one application, which lives as long as the command.

@@ -335,6 +335,12 @@ pub struct Check {
     /// More scripts
     #[arg(value_name = "FILE.sql", value_parser = parse_script)]
     pub scripts: Vec<String>,
+    /// The engines (by default sqlite, mariadb:innodb and postgres)
+    #[arg(long, value_name = "LEVELS", value_delimiter = ',')]
+    pub engine: Vec<String>,
+    /// Run a program of the folder, whoever may have written it
+    #[arg(long)]
+    pub trust_experiment: bool,
 }
 
 /// `bakeoff report`.

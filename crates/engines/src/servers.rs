@@ -31,6 +31,9 @@ pub use program::{InstalledServer, ServerProgram};
 pub use server::PrivateServer;
 pub use settings::{Review, SettingStanding, TrustReason};
 
+/// The folder of its socket as a server with mounts of its own sees it.
+pub const MOUNTED_RUNTIME: &str = mounts::Mounts::RUNTIME;
+
 /// Whether servers reach their folders by plain paths as other users, so that the folders above
 /// must let them through: if root can't give them mounts of their own.
 pub fn servers_go_by_path() -> bool {

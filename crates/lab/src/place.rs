@@ -45,6 +45,8 @@ pub struct TargetPlace {
     pub groups: BTreeMap<String, ProcessGroup>,
     /// Whether tables of an earlier run in an external database may be dropped.
     pub reuse: bool,
+    /// The file that keeps what an application's own programs write.
+    pub programs_log: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ pub mod drive;
 pub mod inside;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -41,6 +41,8 @@ pub struct ProcedureContext<'a> {
     pub program: &'a ChildProgram,
     pub launcher: &'a Launcher,
     pub work: &'a Path,
+    /// In the run folder; made when a program writes something.
+    pub programs_log: PathBuf,
     /// Its contents are the only image, so the image folder stays empty.
     pub device: Option<&'a RawDevice>,
     pub images: Images,
@@ -67,10 +69,11 @@ impl ProcedureContext<'_> {
 
     /// A place for a target: over the files in `directory` or, where there is one, on the raw device.
     pub fn make_place(&self, setup: &Setup, directory: &Path) -> TargetPlace {
-        match self.device {
+        let place = match self.device {
             None => setup.make_place(directory, &self.work.join("server")),
             Some(device) => setup.on_device(device),
-        }
+        };
+        TargetPlace { programs_log: Some(self.programs_log.clone()), ..place }
     }
 
     pub fn claim(&mut self, setup: &Setup) -> Result<(), TrialError> {

@@ -5,5 +5,6 @@ pub mod job;
 mod output;
 mod parent;
 
+pub(crate) use family::end_family;
 pub use output::MessageOutput;
 pub use parent::{ChildProcess, ChildProgram, ReceiveOutcome};

@@ -57,6 +57,9 @@ pub enum RunOutcome {
     Interrupted,
 }
 
+/// In the run folder.
+const PROGRAMS_LOG: &str = "programs.log";
+
 pub struct Runner<'a> {
     pub plan: &'a Plan<'a>,
     pub program: &'a ChildProgram,
@@ -128,6 +131,7 @@ impl Runner<'_> {
             program: self.program,
             launcher: self.launcher,
             work: work.path(),
+            programs_log: self.folder.dir().join(PROGRAMS_LOG),
             device: self.device.map(HeldDevice::device),
             images: Images::default(),
             hired: None,

@@ -24,6 +24,7 @@ mod keys;
 pub mod ledger;
 mod oltp;
 mod preparation;
+mod program;
 mod redmine;
 mod rows_file;
 pub mod rtt;
@@ -44,6 +45,7 @@ pub use fnv::fingerprint_parts;
 pub use keys::{KeyDistribution, KeySampler};
 pub use ledger::read_claim_clock;
 pub use preparation::{PREPARED, read_preparation};
+pub use program::ClientProgram;
 pub use rows_file::{ArticleCallback, COLLECTIONS, Collection, RowsFile, unpack};
 pub use source::{RowsError, SourceError, Take};
 pub use table_statements::{On, ReadBuilder, Updates, on_table};
@@ -153,6 +155,12 @@ pub trait Workload: Send + Sync {
     /// Whether it can be audited after a power cut: [`PreparedWorkload::as_audited`].
     fn is_audited(&self) -> bool {
         false
+    }
+
+    /// The program whose processes are its clients, if they are not in bakeoff's own. Then
+    /// [`PreparedWorkload::make_client`] makes what chooses operations, and runs none.
+    fn program(&self) -> Option<&ClientProgram> {
+        None
     }
 
     /// How its rows are made, for the report; `None` for built-in rules.

@@ -25,6 +25,7 @@ pub fn to_files(name: &str, texts: &[(&str, &str)]) -> ApplicationFiles {
         weights: BTreeMap::new(),
         shown: name.into(),
         copied: None,
+        program: None,
     }
 }
 

@@ -46,6 +46,7 @@ pub fn compile(name: &str, files: &[(&str, &str)]) -> Application {
         weights: Default::default(),
         shown: name.into(),
         copied: None,
+        program: None,
     };
     Application::new(files).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }

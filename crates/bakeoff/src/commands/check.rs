@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use bakeoff_application::Application;
 use bakeoff_engines::{Durability, Engine, OpenTerms};
-use bakeoff_lab::targets::tables::fill_database;
-use bakeoff_workloads::{TextSource, Workload, WorkloadParameters};
+use bakeoff_lab::targets::tables::{DatabaseTerms, fill_database, try_program};
+use bakeoff_workloads::{DeclaredLevels, TextSource, Workload, WorkloadParameters};
 
 use self::answers::{StatementAnswer, answer_operations, describe_answers, find_difference};
 use crate::Lab;
-use crate::application::{ENGINES, read_files, refuse};
+use crate::application::{ENGINES, NamedBy, check_program, read_files, refuse};
 use crate::cli;
 use crate::exit::{CommandFailure, Exit};
 use crate::output::{by_own_name, print, quote};
@@ -28,11 +28,11 @@ pub fn run(lab: &Lab, arguments: &cli::Check) -> Result<Exit, CommandFailure> {
     let files = read_files(&in_folder(named), &arguments.scripts)?;
     let files =
         files.ok_or_else(|| refuse(format!("`{named}` is neither a folder nor a script")))?;
+    check_program(&files, NamedBy::CommandLine, arguments.trust_experiment)?;
     let application = Application::new(files).map_err(refuse)?;
     print(&describe_rows(&application))?;
     print(&describe_operations(&application))?;
-    let engines: Vec<&'static dyn Engine> =
-        ENGINES.iter().filter_map(|name| lab.registry.engine(name)).collect();
+    let engines = find_engines(lab, &arguments.engine)?;
     let (mut is_sound, mut answered) = (true, None::<(&str, Vec<StatementAnswer>)>);
     for (engine, outcome) in try_engines(&application, &engines) {
         let told = match outcome {
@@ -45,7 +45,11 @@ pub fn run(lab: &Lab, arguments: &cli::Check) -> Result<Exit, CommandFailure> {
                 let (first, same) = answered.get_or_insert_with(|| (engine, answers.clone()));
                 match find_difference(same, &answers) {
                     None => {
-                        format!("✓ {engine}: takes every statement, and ran each operation once\n")
+                        let taken = match application.program() {
+                            Some(_) => "the program",
+                            None => "takes every statement, and",
+                        };
+                        format!("✓ {engine}: {taken} ran each operation once\n")
                     }
                     Some(how) => {
                         is_sound = false;
@@ -56,7 +60,7 @@ pub fn run(lab: &Lab, arguments: &cli::Check) -> Result<Exit, CommandFailure> {
         };
         print(&told)?;
     }
-    if let Some((engine, answers)) = answered {
+    if let Some((engine, answers)) = answered.filter(|(_, answers)| !answers.is_empty()) {
         let answers = describe_answers(&application, &answers);
         print(&format!("\nOne answer of each statement, by {engine}:\n{answers}"))?;
     }
@@ -69,6 +73,16 @@ pub fn run(lab: &Lab, arguments: &cli::Check) -> Result<Exit, CommandFailure> {
         }
         false => Err(refuse(format!("`{named}` does not run on every engine: see above"))),
     }
+}
+
+/// Those that are named; if none is, the usual ones.
+fn find_engines(lab: &Lab, named: &[String]) -> Result<Vec<&'static dyn Engine>, CommandFailure> {
+    if named.is_empty() {
+        return Ok(ENGINES.iter().filter_map(|name| lab.registry.engine(name)).collect());
+    }
+    let unknown =
+        |name: &str| refuse(format!("there is no engine `{name}`: see `bakeoff list engines`"));
+    named.iter().map(|name| lab.registry.engine(name).ok_or_else(|| unknown(name))).collect()
 }
 
 /// What keeps an application from running alike on each engine that is installed.
@@ -107,9 +121,10 @@ fn describe_operations(application: &Application) -> String {
     let width = operations.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let mut text = "\nOperations:\n".to_owned();
     for (operation, why) in operations {
-        let runs = match why {
-            None => "every engine".to_owned(),
-            Some(why) => format!("engines with SQL ({why})"),
+        let runs = match (application.program(), why) {
+            (Some(program), _) => program.client.join(" "),
+            (None, None) => "every engine".to_owned(),
+            (None, Some(why)) => format!("engines with SQL ({why})"),
         };
         let _ = writeln!(text, "  {operation:width$}  {runs}");
     }
@@ -122,11 +137,16 @@ enum EngineOutcome {
     Answered(Vec<StatementAnswer>),
 }
 
-/// Servers take seconds to start, so that the engines are tried side by side.
+/// Servers take seconds to start, so that the engines are tried side by side; one by one if a program
+/// starts processes, too, so that none is taken for another's.
 fn try_engines(
     application: &Application,
     engines: &[&'static dyn Engine],
 ) -> Vec<(&'static str, EngineOutcome)> {
+    if application.program().is_some() {
+        let tried = engines.iter().map(|it| (it.about().name, try_engine(application, *it)));
+        return tried.collect();
+    }
     std::thread::scope(|scope| {
         let tried: Vec<_> = engines
             .iter()
@@ -167,11 +187,23 @@ fn answer_on(
     let opened = engine.open(&place, &terms, prepared.schema(), prepared.statements());
     let database = opened.map_err(|error| error.to_string())?;
     let rows = application.estimate_entries(scale);
-    if rows <= MOST_ROWS {
+    let fills_itself = application.program().is_some_and(|program| program.fill.is_some());
+    if rows <= MOST_ROWS && !fills_itself {
         let filled = fill_database(&*prepared, &*database, &mut |_, _| {});
         filled.map_err(|error| error.to_string())?;
     }
-    answer_operations(application, &*prepared, &*database)
+    if application.program().is_none() {
+        return answer_operations(application, &*prepared, &*database);
+    }
+    let opened = DatabaseTerms {
+        engine,
+        terms,
+        database: &*database,
+        scale: application.program().map_or(1, |program| program.find_scale(scale)),
+        levels: &DeclaredLevels::default(),
+    };
+    let tried = try_program(application, &*prepared, &opened);
+    tried.map(|()| Vec::new()).map_err(|error| error.to_string())
 }
 
 /// A server that runs as another user must be able to enter.

@@ -22,6 +22,7 @@ mod ordinary;
 mod others;
 mod pages;
 mod plan;
+mod program;
 mod raw_device;
 mod report;
 mod resume;

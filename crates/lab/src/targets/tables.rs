@@ -6,6 +6,7 @@ mod fill;
 mod kinds;
 mod meter;
 mod open;
+mod program;
 mod ready;
 mod resolved;
 pub mod rows;
@@ -33,6 +34,8 @@ use serde_json::Value;
 pub use self::fill::fill_database;
 use self::kinds::Kinds;
 use self::open::OpenDatabase;
+use self::program::ProgramTarget;
+pub use self::program::{DatabaseTerms, try_program};
 use self::ready::Ready;
 use self::resolved::{ResolvedTables, open_terms, workload_factors};
 use self::served::ServedSite;
@@ -43,6 +46,7 @@ use super::{
 };
 use crate::TrialError;
 use crate::answers::{AnswersRequest, ImageAnswers, collect_answers};
+use crate::machine::accounts::allocated_bytes;
 use crate::options;
 use crate::place::TargetPlace;
 use crate::process::MessageOutput;
@@ -210,17 +214,19 @@ impl Subject for TablesSubject {
     fn most_clients(&self) -> MostClients {
         let Self { resolved, engine, .. } = self;
         match resolved.server.most_clients() {
+            _ if self.workload.program().is_some() => program::PROCESSES,
             Some(most) => most,
             None if !engine.about().stores => TURNS,
             None => MostClients::THREADS,
         }
     }
 
-    /// Unknown with settings of the user's own, and where PHP is in the group, too.
+    /// Unknown with settings of the user's own, and where PHP or a program is in the group, too.
     fn least_memory(&self, group: &str, clients: usize) -> Option<u64> {
         let Self { resolved, engine, .. } = self;
-        let with_php = resolved.server == PageServer::Php && engine.home() == EngineHome::Process;
-        let known = group == DATABASE_GROUP && resolved.settings.is_empty() && !with_php;
+        let in_others = resolved.server == PageServer::Php || self.workload.program().is_some();
+        let with_others = in_others && engine.home() == EngineHome::Process;
+        let known = group == DATABASE_GROUP && resolved.settings.is_empty() && !with_others;
         let rows = self.size().map_or(0, |size| size.rows);
         let entries = self.workload.estimate_entries(&resolved.scale);
         let least = known.then(|| engine.least_memory(rows, entries)).flatten()?;
@@ -282,7 +288,8 @@ impl Subject for TablesSubject {
         let none =
             || TrialError::User(format!("{} has no operation at these levels", workload.name()));
         let kinds = kinds.ok_or_else(none)?;
-        Ok(Box::new(Ready { engine, prepared, kinds, writing, resolved }))
+        let program = workload.program();
+        Ok(Box::new(Ready { engine, prepared, kinds, writing, program, resolved }))
     }
 
     fn check_ready(&self, reuse: bool) -> Result<(), Vec<String>> {
@@ -295,9 +302,11 @@ impl Subject for TablesSubject {
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
-    /// An engine that stores nothing can't be read, and an external database has no image.
+    /// An engine that stores nothing can't be read, an external database has no image, and a program
+    /// gives no answers.
     fn can_be_asked(&self) -> bool {
-        self.engine.about().stores && self.engine.home() != EngineHome::External
+        let can_be_read = self.engine.about().stores && self.workload.program().is_none();
+        can_be_read && self.engine.home() != EngineHome::External
     }
 
     fn is_log(&self, file: &Path) -> bool {
@@ -340,6 +349,11 @@ impl Subject for TablesSubject {
     }
 }
 
+/// The bytes of rows that a program has made are known to it alone.
+fn filled_bytes(place: &TargetPlace) -> u64 {
+    place.directory.as_deref().and_then(|folder| allocated_bytes(folder).ok()).unwrap_or(0)
+}
+
 impl PreparedTarget for Ready {
     fn load(
         &self,
@@ -351,12 +365,24 @@ impl PreparedTarget for Ready {
         let database = self.open_database(place, level)?;
         // From here on its tables are this run's, even if the load fails.
         loaded(0, 0);
-        fill::fill_database(&*self.prepared, &*database, loaded)
+        match self.program.filter(|program| program.fill.is_some()) {
+            None => fill::fill_database(&*self.prepared, &*database, loaded),
+            Some(filled_by) => {
+                let alive = &mut || loaded(0, 0);
+                program::fill_by_program(self, filled_by, place, &*database, alive)?;
+                database.drain()?;
+                loaded(0, filled_bytes(place));
+                Ok(())
+            }
+        }
     }
 
     fn open<'a>(&'a self, place: &TargetPlace) -> Result<Box<dyn RunningTarget + 'a>, TrialError> {
         if self.resolved.server != PageServer::None {
             return Ok(Box::new(ServedSite::open(self, place)?));
+        }
+        if let Some(program) = self.program {
+            return Ok(Box::new(ProgramTarget::open(self, program, place)?));
         }
         let database = self.open_database(place, self.resolved.durability)?;
         Ok(Box::new(OpenDatabase::new(self, database)))

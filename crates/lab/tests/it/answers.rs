@@ -143,6 +143,7 @@ fn assert_alike(name: &str, texts: BTreeMap<String, String>) {
         weights: BTreeMap::new(),
         shown: "shop".into(),
         copied: None,
+        program: None,
     };
     let application = Application::new(files).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let right = asked(&application, find_level("sqlite").unwrap(), Fault::None);

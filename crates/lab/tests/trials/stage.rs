@@ -86,6 +86,7 @@ pub fn at_work<T>(
     let mut lab = ProcedureContext {
         program: &program,
         launcher: &launcher,
+        programs_log: std::path::PathBuf::from("/dev/null"),
         work: folder,
         device: None,
         images: images.take(),

@@ -1,7 +1,7 @@
 use bakeoff_engines::{Database, Durability, Engine, EngineHome, OpenTerms};
 use bakeoff_results::measure::DATABASE_GROUP;
-use bakeoff_workloads::PreparedWorkload;
 use bakeoff_workloads::site::Site;
+use bakeoff_workloads::{ClientProgram, PreparedWorkload};
 
 use super::kinds::Kinds;
 use super::resolved::{ResolvedTables, open_terms, usable_statements};
@@ -13,6 +13,8 @@ pub struct Ready {
     pub prepared: Box<dyn PreparedWorkload>,
     pub kinds: Kinds,
     pub writing: Vec<bool>,
+    /// Its clients, if they are processes of somebody's own.
+    pub program: Option<&'static ClientProgram>,
     pub resolved: ResolvedTables,
 }
 

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::server::{GZIP, PageServer, SERVER, wants_gzip};
-use super::{TARGET, TablesSubject, rows};
+use super::{TARGET, TablesSubject, program, rows};
 use crate::place::TargetPlace;
 use crate::place::images::Recipe;
 use crate::refusal::{self, Refusal};
@@ -66,6 +66,9 @@ impl ResolvedTables {
         let server =
             if own && workload.is_site() { PageServer::from_cell(cell) } else { PageServer::None };
         server.check(engine, cell)?;
+        if own && workload.program().is_some() {
+            program::check_cell(engine, cell)?;
+        }
         if let Some(why) = cannot_run(engine, workload, scale, &levels) {
             let varied = workload_factors(workload).into_iter().filter(|factor| {
                 matches!(factor, Factor::Declared(_)) && experiment.run_levels(*factor).len() > 1

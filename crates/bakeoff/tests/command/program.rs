@@ -1,0 +1,87 @@
+//! An application's own program as the client: in Python and sh, well and badly behaved, trusted or not.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use super::Place;
+
+const RUN: &str = "--engine sqlite --clients 2 --seconds 0.5 --repetitions 1";
+const SCHEMA: &str = "CREATE TABLE items (id INTEGER PRIMARY KEY, stock INTEGER NOT NULL);\n";
+const FILL: &str = "#!/usr/bin/env python3\nimport os, sqlite3\n\
+                    db = sqlite3.connect(os.environ['BAKEOFF_DATABASE'])\n\
+                    db.executemany('INSERT INTO items VALUES (?, 7)', ((n,) for n in range(1000)))\n\
+                    db.commit()\n";
+
+/// A folder whose client is `client`, with `more` in its table of the program.
+fn folder(client: &str, more: &str) -> Place {
+    let place = Place::new();
+    fs::create_dir(place.path("shop")).unwrap();
+    place.write("shop/schema.sql", SCHEMA);
+    let program = "[program]\nclient = './client'\noperations = { buy = 1, browse = 9 }\n";
+    place.write("shop/workload.toml", &format!("{program}{more}[rows]\nitems = 1000\n"));
+    for (name, text) in [("client", client), ("fill", FILL)] {
+        let file = format!("shop/{name}");
+        place.write(&file, text);
+        fs::set_permissions(place.path(&file), PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let helpers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/program");
+    for helper in ["bakeoff.py", "bakeoff.sh"] {
+        fs::copy(helpers.join(helper), place.path("shop").join(helper)).unwrap();
+    }
+    place
+}
+
+#[test]
+fn programs_fill_and_are_asked_and_only_trusted_ones_run() {
+    let guide = include_str!("../../../../docs/how-to/run-your-own-program.md");
+    let (_, example) = guide.split_once("```python\n").unwrap();
+    let place = folder(example.split_once("```").unwrap().0, "fill = './fill'\n");
+    place.typed("check shop --engine sqlite").code(0).says(&["✓ sqlite: the program ran each"]);
+    place.typed(&format!("run shop {RUN} --out r")).code(0);
+    let trial = &place.json("r")["trials"][0];
+    let operations = trial["operations"].as_array().unwrap();
+    let names: Vec<&str> = operations.iter().map(|it| it["name"].as_str().unwrap()).collect();
+    assert_eq!((names, trial["valid"].as_bool()), (vec!["buy", "browse"], Some(true)));
+    place.typed("run shop --dry-run --engine lmdb").code(2).says(&["own program can't reach it"]);
+    place.typed("run --resume r").code(2).says(&["--trust-experiment"]);
+    place.typed("run --resume r --trust-experiment").code(0);
+    fs::set_permissions(place.path("shop"), PermissionsExt::from_mode(0o777)).unwrap();
+    let open = place.typed(&format!("run shop {RUN} --dry-run"));
+    open.code(2).says(&["may do whatever you may do", "--trust-experiment"]);
+    place.write(
+        "shop/client",
+        "#!/bin/sh\n. ./bakeoff.sh\nbuy() { [ $1 -lt 3 ]; }\nbrowse() { echo $1; }\nserve\n",
+    );
+    place.typed("run --resume r --trust-experiment").code(2).says(&["not what it was"]);
+    let failed = place.typed(&format!("run shop {RUN} --out s --trust-experiment"));
+    failed.says(&["the first: exit code 1"]);
+    assert!(fs::read_to_string(place.path("s/programs.log")).unwrap().contains("client 1: 1"));
+}
+
+const ESCAPES: &str = "#!/bin/sh\necho $$ >>pids\nsetsid sleep 1000 & echo $! >>pids\n";
+
+#[test]
+fn programs_that_misbehave_are_ended_with_all_that_they_started() {
+    let asked = "echo ready >&3; read -r go <&3; read -r line <&3";
+    let cases = [
+        (format!("{asked}; echo boom >&2; exit 3"), "ended with exit code 3; it wrote:\nboom"),
+        (format!("{asked}; sleep 1000"), "has not answered `do "),
+        (format!("{asked}; printf 'ok 1' >&3"), "ended in the middle of the line `ok 1`"),
+        (format!("{asked}; echo perhaps >&3; sleep 1000"), "says `perhaps`"),
+        ("exec yes ok >&3".into(), "written more than 1000 lines"),
+        ("exec sleep 1000".into(), "has not said `ready` within 10 s"),
+    ];
+    std::thread::scope(|scope| {
+        for (client, said) in cases {
+            scope.spawn(move || {
+                let place = folder(&format!("{ESCAPES}{client}\n"), "timeout = 1\n");
+                place.typed(&format!("run shop {RUN} --out r")).code(5).says(&[said]);
+                let pids = fs::read_to_string(place.path("shop/pids")).unwrap();
+                let is_there = |pid: &&str| Path::new("/proc").join(pid).exists();
+                assert!(pids.lines().count() >= 2);
+                assert_eq!(pids.lines().find(is_there), None, "{said}");
+            });
+        }
+    });
+}

@@ -1,0 +1,215 @@
+//! An application's own program as the client: a process a client, asked line by line.
+//!
+//! The database is opened, filled, checked and drained as for any other client. A program knows
+//! where it is from its environment, and connects by itself.
+
+mod client;
+mod environment;
+mod host;
+mod log;
+mod process;
+mod protocol;
+mod user;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bakeoff_engines::{Database, Debt, Engine, EngineHome};
+use bakeoff_experiment::{Cell, EngineState, Factor};
+use bakeoff_load::{ClientShare, Driver};
+use bakeoff_results::Measures;
+use bakeoff_results::measure::DATABASE_GROUP;
+use bakeoff_workloads::{Claims, ClientProgram, Name, PreparedWorkload, Workload};
+
+use self::client::ProgramClient;
+pub use self::environment::DatabaseTerms;
+use self::host::ProgramHost;
+use self::user::ServerUser;
+use super::kinds::Kinds;
+use super::open::OpenDatabase;
+use super::ready::Ready;
+use super::resolved::open_terms;
+use crate::TrialError;
+use crate::place::TargetPlace;
+use crate::refusal::Refusal;
+use crate::targets::{MostClients, Processes, RunningTarget};
+
+/// The programs, where the database is a server.
+const APPLICATION_GROUP: &str = "application";
+pub const PROCESSES: MostClients =
+    MostClients { number: 256, why: "each is a process of the application's own program" };
+
+/// Refuses cells in which no program can reach the database.
+pub fn check_cell(engine: &dyn Engine, cell: &Cell) -> Result<(), Refusal> {
+    let refused = |factor, why: &str| Err(Refusal::from_cell(cell, &[factor], why));
+    match engine.home() {
+        EngineHome::Process if !engine.prepares() => refused(
+            Factor::ENGINE,
+            "an application's own program can't reach it: it is a library inside bakeoff's process; take a server, \
+             or sqlite",
+        ),
+        EngineHome::External => refused(
+            Factor::ENGINE,
+            "an application's own program is staged with its database: name an engine that bakeoff starts itself",
+        ),
+        EngineHome::Process | EngineHome::Server if cell.state() == EngineState::Steady => refused(
+            Factor::STATE,
+            "an application's own program can't precondition its database: name the state `warm` or `cold`",
+        ),
+        EngineHome::Process | EngineHome::Server => Ok(()),
+    }
+}
+
+/// Starts nothing yet.
+fn make_host(
+    program: &ClientProgram,
+    opened: &DatabaseTerms<'_>,
+    log: Option<PathBuf>,
+) -> Result<ProgramHost, TrialError> {
+    let failed =
+        |error| TrialError::place_error("an application's program can't be started", error);
+    let server = opened.database.server();
+    let user = server.map(ServerUser::of_server).transpose().map_err(failed)?.flatten();
+    let variables = environment::list_variables(opened, user.as_ref())?;
+    ProgramHost::new(program, variables, user, log).map_err(failed)
+}
+
+fn host_trial(
+    ready: &Ready,
+    program: &ClientProgram,
+    place: &TargetPlace,
+    database: &dyn Database,
+) -> Result<ProgramHost, TrialError> {
+    let Ready { engine, resolved, .. } = ready;
+    let opened = DatabaseTerms {
+        engine: *engine,
+        terms: open_terms(resolved, place),
+        database,
+        scale: program.find_scale(&resolved.scale),
+        levels: &resolved.levels,
+    };
+    make_host(program, &opened, place.programs_log.clone())
+}
+
+/// Has the application's own program fill the tables. `alive` hears of it when the program writes
+/// something.
+pub fn fill_by_program(
+    ready: &Ready,
+    program: &ClientProgram,
+    place: &TargetPlace,
+    database: &dyn Database,
+    alive: &mut dyn FnMut(),
+) -> Result<(), TrialError> {
+    host_trial(ready, program, place, database)?.fill(ready.resolved.seed, alive)
+}
+
+/// Has an application's own program fill the tables of an open database, if it does that, and runs
+/// one operation of each kind. No other process may be started meanwhile.
+pub fn try_program(
+    workload: &dyn Workload,
+    prepared: &dyn PreparedWorkload,
+    opened: &DatabaseTerms<'_>,
+) -> Result<(), TrialError> {
+    let (share, none) = (ClientShare { driver: 0, clients: 0..1, of: 1, seed: 1 }, "no program");
+    let program = workload.program().ok_or_else(|| TrialError::process_error(none))?;
+    let kinds = Kinds::from_operations(workload.operations(), |_| true);
+    let kinds = kinds.ok_or_else(|| TrialError::process_error("no operation"))?;
+    let host = make_host(program, opened, None)?;
+    host.fill(share.seed, &mut || {})?;
+    let (process, chooser) = (host.start_client(0, &share)?, prepared.make_client(0, 1, 1));
+    let timeout = Duration::from_secs(program.timeout_s);
+    let mut client = ProgramClient::new(chooser, &kinds, process, timeout);
+    client.try_operations().map_err(TrialError::User)
+}
+
+pub struct ProgramTarget<'a> {
+    // Its processes end before the database closes.
+    host: ProgramHost,
+    open: OpenDatabase<'a>,
+    ready: &'a Ready,
+    timeout: Duration,
+}
+
+impl<'a> ProgramTarget<'a> {
+    pub fn open(
+        ready: &'a Ready,
+        program: &ClientProgram,
+        place: &TargetPlace,
+    ) -> Result<Self, TrialError> {
+        let database = ready.open_database(place, ready.resolved.durability)?;
+        let host = host_trial(ready, program, place, &*database)?;
+        let timeout = Duration::from_secs(program.timeout_s);
+        Ok(Self { host, open: OpenDatabase::new(ready, database), ready, timeout })
+    }
+}
+
+impl RunningTarget for ProgramTarget<'_> {
+    fn operations(&self) -> &[Name] {
+        self.open.operations()
+    }
+
+    /// The two ends of its descriptor and of its output, while it is started.
+    fn files_per_client(&self) -> Result<usize, TrialError> {
+        Ok(4)
+    }
+
+    fn make_driver<'b>(
+        &'b self,
+        share: &ClientShare,
+        _: Option<Box<dyn Claims + 'b>>,
+    ) -> Result<Box<dyn Driver + 'b>, TrialError> {
+        let number = share.clients.start;
+        let process = self.host.start_client(number, share)?;
+        let Ready { prepared, kinds, .. } = self.ready;
+        let chooser = prepared.make_client(number, share.of, share.seed);
+        Ok(Box::new(ProgramClient::new(chooser, kinds, process, self.timeout)))
+    }
+
+    fn debt(&self) -> Result<Option<Debt>, TrialError> {
+        self.open.debt()
+    }
+
+    fn warm(&self) -> Result<(), TrialError> {
+        self.open.warm()
+    }
+
+    fn drain(&self) -> Result<(), TrialError> {
+        self.open.drain()
+    }
+
+    fn check(&self) -> Result<Option<Vec<String>>, TrialError> {
+        self.open.check()
+    }
+
+    fn find_unchecked(&self) -> Result<Option<String>, TrialError> {
+        self.open.find_unchecked()
+    }
+
+    /// The programs are this process's children. Where the engine is a library, it is in them.
+    fn groups(&self) -> Vec<(&'static str, Processes)> {
+        let root = std::process::id();
+        match self.open.database().server() {
+            Some(apart) => vec![
+                (DATABASE_GROUP, Processes::Family(apart)),
+                (APPLICATION_GROUP, Processes::Without { root, apart }),
+            ],
+            None => vec![(DATABASE_GROUP, Processes::Family(root))],
+        }
+    }
+
+    fn counters(&self) -> Measures {
+        self.open.counters()
+    }
+
+    fn writes_back(&self) -> Vec<&str> {
+        self.open.writes_back()
+    }
+
+    /// A library counts them in its own sessions, which are the programs'.
+    fn cache_misses(&self) -> Vec<&str> {
+        match self.open.database().server() {
+            Some(_) => self.open.cache_misses(),
+            None => Vec::new(),
+        }
+    }
+}
