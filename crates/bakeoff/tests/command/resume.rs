@@ -29,10 +29,16 @@ fn signal(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
-/// Stops the children of a run where they are. False: there was none.
+/// Stops the trials of a run where they are. False: there was none. One that has not begun its own program
+/// yet, and is stopped, can't ask to end with its parent.
 fn stop_children(run: u32) -> bool {
+    let begun = |pid: &&u32| {
+        let words = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.split('\0').any(|word| word == "trial")
+    };
     let pids = children(run);
-    let pids = pids.iter().filter_map(|pid| Pid::from_raw(i32::try_from(*pid).ok()?));
+    let pids = pids.iter().filter(begun);
+    let pids = pids.filter_map(|pid| Pid::from_raw(i32::try_from(*pid).ok()?));
     pids.filter(|pid| kill_process(*pid, Signal::STOP).is_ok()).count() > 0
 }
 
