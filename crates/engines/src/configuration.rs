@@ -9,6 +9,9 @@ use crate::servers::SettingStanding;
 use crate::usual_change::UsualChange;
 use crate::{Durability, Engine, OpenTerms, mysql, postgres};
 
+/// The twin's value of a setting, by the server's.
+pub type ValueReplacement = fn(&str) -> Option<String>;
+
 /// What bakeoff knows of the configuration of one kind of server.
 pub struct ConfigurationRules {
     /// The private engine that stands for such a server.
@@ -17,7 +20,7 @@ pub struct ConfigurationRules {
     /// or nobody waits for them. `*` ends the beginning of a name.
     pub kept_out: &'static [&'static str],
     /// Settings that are taken over with another value than the server has, or not at all.
-    pub replaced: &'static [(&'static str, fn(&str) -> Option<String>)],
+    pub replaced: &'static [(&'static str, ValueReplacement)],
     /// The server's own defaults of what bakeoff would set otherwise.
     pub stock: &'static [(&'static str, &'static str)],
     /// The sections of a configuration file that the server reads; empty where it has none.

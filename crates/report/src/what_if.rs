@@ -27,9 +27,9 @@ pub enum ChangeOutcome {
     /// In the words of the server.
     Refused(String),
     Measured {
-        screened: LevelEffect,
+        screened: Box<LevelEffect>,
         /// On fresh blocks.
-        confirmed: Option<LevelEffect>,
+        confirmed: Option<Box<LevelEffect>>,
     },
 }
 
@@ -61,7 +61,7 @@ pub struct WhatIfReport {
 }
 
 impl SettingChange {
-    fn from_to(&self) -> String {
+    fn describe_values(&self) -> String {
         let present = self.present.as_deref().unwrap_or("by itself");
         format!("{} {present} → {}", self.setting, self.value)
     }
@@ -71,7 +71,7 @@ impl SettingChange {
         match &self.found {
             ChangeOutcome::Refused(_) => None,
             ChangeOutcome::Measured { screened, confirmed } => {
-                Some(confirmed.as_ref().unwrap_or(screened))
+                Some(confirmed.as_deref().unwrap_or(screened))
             }
         }
     }
@@ -123,7 +123,7 @@ fn write_change(change: &SettingChange) -> String {
     let effect = match (&change.found, change.effect()) {
         (ChangeOutcome::Refused(why), _) => {
             let why = why.lines().next().unwrap_or_default();
-            return format!("{:<21} {}: {why}\n", "not tried", change.from_to());
+            return format!("{:<21} {}: {why}\n", "not tried", change.describe_values());
         }
         (_, None) => return String::new(),
         (_, Some(effect)) => effect,
@@ -131,10 +131,10 @@ fn write_change(change: &SettingChange) -> String {
     let Some((first, others)) = effect.operations.split_first() else {
         let why = effect.failure.as_deref().and_then(|it| it.lines().next());
         let why = why.unwrap_or("no trial counts");
-        return format!("{:<21} {}: {why}\n", "failed", change.from_to());
+        return format!("{:<21} {}: {why}\n", "failed", change.describe_values());
     };
     let several = !others.is_empty();
-    let mut text = format!("{:<21} {}", format_speed(first), change.from_to());
+    let mut text = format!("{:<21} {}", format_speed(first), change.describe_values());
     if several {
         let _ = write!(text, ", {}", first.operation);
     }
@@ -215,7 +215,11 @@ fn write_advice(report: &WhatIfReport) -> String {
             None => format!("{} left out", it.setting),
         })
         .collect();
-    let _ = writeln!(text, "To undo it: {}; then restart the server.", join_list(&undo));
+    let _ = writeln!(
+        text,
+        "To undo it: {}. Reload the server after it, or restart it.",
+        join_list(&undo)
+    );
     text
 }
 
@@ -225,7 +229,7 @@ fn advise_nothing(report: &WhatIfReport) -> String {
         change.is_confirmed() && matches!(word, Some(EffectWord::Undecided | EffectWord::Gain))
     };
     let open: Vec<String> =
-        report.changes.iter().filter(is_open).map(SettingChange::from_to).collect();
+        report.changes.iter().filter(is_open).map(SettingChange::describe_values).collect();
     let none = "No change was shown to be worth it for this work: keep the settings.\n";
     if open.is_empty() {
         return none.to_owned();
@@ -306,7 +310,7 @@ mod tests {
     }
 
     fn measured(speed: f64, verdict: Verdict, is_confirmed: bool) -> ChangeOutcome {
-        let screened = effect(speed, verdict);
+        let screened = Box::new(effect(speed, verdict));
         let confirmed = is_confirmed.then(|| screened.clone());
         ChangeOutcome::Measured { screened, confirmed }
     }

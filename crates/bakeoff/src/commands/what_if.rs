@@ -157,7 +157,7 @@ impl Study<'_> {
     fn report(&self, screened: &[LevelEffect], confirmation: Confirmation) -> WhatIfReport {
         let Confirmation { added, alone, steps, together } = confirmation;
         let find = |effects: &[LevelEffect], level: &str| {
-            effects.iter().find(|effect| effect.to == level).cloned()
+            effects.iter().find(|effect| effect.to == level).cloned().map(Box::new)
         };
         let change = |change: &TwinChange| {
             let found = match &change.variant {
