@@ -18,9 +18,9 @@ demo: build
 packages:
 	ci/packages
 
-# All programs of tests, built once for `soak` and for CI, which times it.
+# All programs of tests, built once for `soak` and for CI, which times it; `ci/build-cost` says what each crate took.
 tests:
-	cargo test --workspace --locked --tests --no-run
+	cargo test --workspace --locked --tests --no-run --timings
 
 # What a change is tried with, again and again; with SLOW=1 the slow tests, too, which run while the short ones wait.
 # Examples in documentation are tested in the whole workspace: for some of its crates alone cargo would choose other

@@ -44,7 +44,7 @@ pub(crate) enum Valid {
 }
 
 impl Factor {
-    pub const OWN: [Self; 10] = [
+    pub const OWN: [Self; 11] = [
         Self::ENGINE,
         Self::DURABILITY,
         Self::MEMORY,
@@ -55,6 +55,7 @@ impl Factor {
         Self::RATE,
         Self::SCALE,
         Self::STATE,
+        Self::PLACEMENT,
     ];
 
     pub fn name(self) -> &'static str {

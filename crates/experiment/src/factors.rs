@@ -11,12 +11,14 @@ pub(crate) mod clients;
 mod cpus;
 mod memory;
 mod neighbours;
+mod placement;
 pub(crate) mod rate;
 mod state;
 
 pub use cpus::Cpus;
 pub use memory::MemoryLimit;
 pub use neighbours::NeighbourLoad;
+pub use placement::ThreadPlacement;
 pub use rate::Rate;
 pub use state::EngineState;
 

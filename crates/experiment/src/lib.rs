@@ -48,7 +48,7 @@ pub use engine_settings::LevelMove;
 pub use engines::Engines;
 pub use experiment::Experiment;
 pub use factor::{Declarer, Factor, LabFactor, OptionFactor};
-pub use factors::{Cpus, EngineState, MemoryLimit, NeighbourLoad, Rate};
+pub use factors::{Cpus, EngineState, MemoryLimit, NeighbourLoad, Rate, ThreadPlacement};
 pub use keys::FlagOverrides;
 pub use layer::ServerSettings;
 pub use level::{engine_name, without_alias};

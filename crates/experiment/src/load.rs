@@ -338,6 +338,7 @@ fn with_defaults(
         None if factor == Factor::DURABILITY && by_url => vec![AS_IS.to_owned()],
         None => vec![factor.default_level().unwrap_or_else(|| &workload.scales[0]).to_owned()],
     };
-    let factors = workload.factors.iter().chain(given.keys()).chain([&compare]);
+    let always = workload.factors.iter().filter(|factor| **factor != Factor::PLACEMENT);
+    let factors = always.chain(given.keys()).chain([&compare]);
     factors.map(|factor| (*factor, levels(*factor))).collect()
 }

@@ -8,7 +8,8 @@ use crate::factor::OptionFactor;
 use crate::images::assign_images;
 use crate::random::SplitMix64;
 use crate::{
-    Cpus, CutBy, EngineState, Experiment, Factor, MemoryLimit, NeighbourLoad, Rate, level,
+    Cpus, CutBy, EngineState, Experiment, Factor, MemoryLimit, NeighbourLoad, Rate,
+    ThreadPlacement, level,
 };
 
 /// A block has all levels of the compared factor, all other levels equal. A repetition is one pass
@@ -138,6 +139,10 @@ impl Cell {
 
     pub fn state(&self) -> EngineState {
         self.parse_level(Factor::STATE, EngineState::parse)
+    }
+
+    pub fn placement(&self) -> ThreadPlacement {
+        self.parse_level(Factor::PLACEMENT, ThreadPlacement::parse)
     }
 
     pub fn rate(&self) -> Rate {

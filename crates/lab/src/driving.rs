@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use bakeoff_experiment::EngineState;
+use bakeoff_experiment::{EngineState, ThreadPlacement};
 use bakeoff_load::{ARRIVALS, DrivePlan, Pace};
 use bakeoff_results::ENOUGH_OPERATIONS;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,7 @@ const LEAST_STEADY: u64 = 25;
 pub struct Drive {
     pub clients: usize,
     pub state: EngineState,
+    pub placement: ThreadPlacement,
     pub conditioning: Conditioning,
     /// Seconds that the window lasts at least, its warm-up included. Before a steady window the
     /// clients work as long again.
@@ -110,6 +111,7 @@ mod tests {
         Drive {
             clients: 1,
             state,
+            placement: ThreadPlacement::Free,
             conditioning,
             seconds: 1.5,
             enough: Some(100),

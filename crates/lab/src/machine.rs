@@ -7,6 +7,7 @@ pub mod file_limit;
 mod machine_lock;
 pub mod open_files;
 pub mod placement;
+pub mod processor_shares;
 pub mod run_delay;
 pub mod suspect;
 pub mod syncs;

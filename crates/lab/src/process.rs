@@ -5,6 +5,7 @@ pub mod job;
 mod output;
 mod parent;
 
-pub(crate) use family::end_family;
+pub use family::end_children;
+pub(crate) use family::{end_family, list_children};
 pub use output::MessageOutput;
 pub use parent::{ChildProcess, ChildProgram, ReceiveOutcome};

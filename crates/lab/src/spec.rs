@@ -6,7 +6,9 @@ use std::num::NonZero;
 use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::spec::Spec;
 use bakeoff_engines::Engine;
-use bakeoff_experiment::{Cell, Cpus, Experiment, Factor, NeighbourLoad, Rate, random::SplitMix64};
+use bakeoff_experiment::{
+    Cell, Cpus, Experiment, Factor, NeighbourLoad, Rate, ThreadPlacement, random::SplitMix64,
+};
 use bakeoff_results::Levels;
 
 mod cut;
@@ -86,6 +88,7 @@ pub fn resolve_trial(
     enough_processors(cell)?;
     let wanted = WantedLevels { experiment, cell, workload: &experiment.workload, image };
     let setup = wanted.resolve(target)?;
+    check_placement(&setup, cell)?;
     setup.subject.most_clients().check(cell, cell.clients())?;
     least_memory::check_memory(target, &setup, &wanted)?;
     let limits = setup.groups.iter().map(|group| (group.name, group.limit)).collect();
@@ -106,6 +109,7 @@ pub fn resolve_trial(
         drive: Drive {
             clients: cell.clients(),
             state: cell.state(),
+            placement: cell.placement(),
             // The amount of work is unknown before the run.
             conditioning: Conditioning::None,
             seconds: experiment.seconds,
@@ -135,6 +139,24 @@ fn enough_processors(cell: &Cell) -> Result<(), Refusal> {
         &[Factor::CPUS],
         format!("{why}: name {most} at most, or `unlimited`"),
     ))
+}
+
+/// Refuses a placement that the cell's threads can't have.
+fn check_placement(setup: &Setup, cell: &Cell) -> Result<(), Refusal> {
+    if cell.placement() == ThreadPlacement::Free {
+        return Ok(());
+    }
+    let refused = |why: &str| Err(Refusal::from_cell(cell, &[Factor::PLACEMENT], why));
+    if std::thread::available_parallelism().map_or(1, NonZero::get) < 2 {
+        return refused("there is only 1 processor here: name the placement `free`");
+    }
+    let has_server = setup.groups.iter().any(|group| group.has_server);
+    if cell.placement() == ThreadPlacement::Apart && !has_server {
+        let why =
+            "it runs in its clients' threads, so that nothing is apart: name `free` or `together`";
+        return Err(Refusal::from_cell(cell, &[Factor::ENGINE, Factor::PLACEMENT], why));
+    }
+    Ok(())
 }
 
 /// Refuses data that a modelled disk of a known size can't hold.

@@ -17,10 +17,11 @@ pub enum OwnFactor {
     Rate,
     Scale,
     State,
+    Placement,
 }
 
 impl OwnFactor {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Engine,
         Self::Durability,
         Self::Memory,
@@ -31,6 +32,7 @@ impl OwnFactor {
         Self::Rate,
         Self::Scale,
         Self::State,
+        Self::Placement,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -45,6 +47,7 @@ impl OwnFactor {
             Self::Rate => "rate",
             Self::Scale => "scale",
             Self::State => "state",
+            Self::Placement => "placement",
         }
     }
 

@@ -12,6 +12,8 @@ use crate::page::{check_file, check_page, csv, table};
 static EMBEDDED: LazyLock<Document> = LazyLock::new(|| kept::read("findings/flush/embedded"));
 static SERVERS: LazyLock<Document> = LazyLock::new(|| kept::read("findings/flush/servers"));
 
+static CLOUD: LazyLock<Document> = LazyLock::new(|| kept::read("findings/flush/cloud"));
+
 const OPERATIONS: [&str; 2] = ["create_issue", "process_issues"];
 
 /// How many times as long a level takes, with its interval and its word.
@@ -49,6 +51,20 @@ fn pair(document: &Document, levels: [&str; 2], durability: &str) -> String {
     let columns = format!("clients | flush, ms | {} | {}", OPERATIONS[0], OPERATIONS[1]);
     let all = ["1", "8"].iter().flat_map(|clients| rows(document, levels, durability, clients));
     table(&columns, all)
+}
+
+/// fjall beside SQLite, by clients and durability.
+fn on_cloud(document: &Document) -> String {
+    let columns = format!("clients | durability | {} | {}", OPERATIONS[0], OPERATIONS[1]);
+    let mut rows = Vec::new();
+    for durability in ["strict", "relaxed"] {
+        for clients in ["1", "8"] {
+            let at = [("durability", durability), ("clients", clients)];
+            let cells = OPERATIONS.map(|it| times(document, ["fjall", "sqlite"], it, &at));
+            rows.push(format!("{clients} | {durability} | {}", cells.join(" | ")));
+        }
+    }
+    table(&columns, rows)
 }
 
 /// Where a ratio passes 1, between two neighbouring flush times; straight in its logarithm.
@@ -132,6 +148,7 @@ fn the_page_is_of_the_runs() {
             ("crossings", crossings(&EMBEDDED, PAIRS[0].1)),
             ("fjall strict", strict),
             ("gains", gains(&SERVERS)),
+            ("cloud", on_cloud(&CLOUD)),
         ],
     );
     let all = PAIRS.iter().flat_map(|(document, levels, durability)| {

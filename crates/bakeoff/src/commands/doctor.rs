@@ -1,6 +1,7 @@
 //! `bakeoff doctor`: tries what this machine can run, and says how to repair the rest.
 
 mod disk_cost;
+mod interruption;
 mod spread;
 
 use std::fs::Permissions;
@@ -20,6 +21,7 @@ use bakeoff_lab::disk_likeness::format_two_digits;
 use bakeoff_results::escape_unseen;
 use bakeoff_workloads::{COLLECTIONS, Collection, RowsFile};
 
+use self::interruption::Interruption;
 use self::spread::Spread;
 use super::disk_daemon;
 
@@ -34,6 +36,8 @@ const STREAMS: usize = 3;
 const STREAM: Duration = Duration::from_millis(300);
 /// Bytes that a run at the smallest scale needs.
 const ROOM: u64 = 2 << 30;
+/// With less room no server is tried: MariaDB waits for more, for as long as there is none.
+const SERVER_ROOM: u64 = 512 << 20;
 
 pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, CommandFailure> {
     let dir = arguments.dir.as_deref().unwrap_or(Path::new("."));
@@ -52,7 +56,8 @@ pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, CommandFailure> {
         );
         CommandFailure::new(Exit::Folder, message)
     })?;
-    let mut found = DoctorFindings::default();
+    let interruption = Interruption::heed()?;
+    let mut found = DoctorFindings { interruption, ..DoctorFindings::default() };
     found.print_question("What is this machine?")?;
     found.print_finding(Needed::Yes, "machine", check_machine(folder.path()))?;
     found.print_finding(
@@ -67,7 +72,8 @@ pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, CommandFailure> {
         let about = engine.about();
         let needed = if about.home == EngineHome::Server { Needed::No } else { Needed::Yes };
         let place = folder.path().join(about.name.replace(':', "-"));
-        let tried = try_engine(engine, &place);
+        let tried = check_server_room(about.home, folder.path());
+        let tried = tried.and_then(|()| try_engine(engine, &place));
         timed |= tried.is_ok();
         found.print_finding(needed, &format!("engine {}", about.name), tried)?;
     }
@@ -95,8 +101,8 @@ pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, CommandFailure> {
     found.print_finding(Needed::No, "memory limits", bakeoff_lab::try_memory_limit())?;
     found.print_finding(Needed::No, "processor limits", bakeoff_lab::try_cpu_limit())?;
     if arguments.disk || arguments.dir.is_some() {
-        // It may be interrupted: nothing of doctor's is left by then.
         folder.close().map_err(|error| CommandFailure::new(Exit::Folder, error))?;
+        found.interruption.allow_exit();
         disk_cost::print_cost(&mut found, lab.registry.models(), dir)?;
     }
     found.conclude(&lab.registry)
@@ -110,6 +116,7 @@ enum Needed {
 
 #[derive(Default)]
 struct DoctorFindings {
+    interruption: Interruption,
     asked: bool,
     needed: Vec<String>,
     other: Vec<String>,
@@ -127,9 +134,13 @@ impl DoctorFindings {
         what: &str,
         result: Result<String, String>,
     ) -> Result<(), CommandFailure> {
+        self.interruption.check()?;
         match result {
             Ok(text) => return print(&format!("ok       {what}: {text}\n")),
-            Err(text) => print(&by_own_name(&format!("missing  {what}: {text}\n")))?,
+            Err(text) => {
+                let text = first_line(&text);
+                print(&by_own_name(&format!("missing  {what}: {text}\n")))?;
+            }
         }
         match needed {
             Needed::Yes => self.needed.push(what.to_owned()),
@@ -218,6 +229,25 @@ fn check_room(folder: &Path) -> Result<String, String> {
         return Err(format!("{text}, {} MB are wanted", ROOM / 1_000_000));
     }
     Ok(text)
+}
+
+fn check_server_room(home: EngineHome, folder: &Path) -> Result<(), String> {
+    let free =
+        bakeoff_lab::machine::accounts::free_bytes(folder).map_err(|error| error.to_string())?;
+    if home != EngineHome::Server || free >= SERVER_ROOM {
+        return Ok(());
+    }
+    let [free, wanted] = [free, SERVER_ROOM].map(|bytes| bytes / 1_000_000);
+    Err(format!("not tried: only {free} MB are free here, and a server wants {wanted} MB"))
+}
+
+/// Without what a server's log says below it.
+fn first_line(text: &str) -> &str {
+    let line = text.lines().next().unwrap_or_default();
+    match line.rsplit_once("; ") {
+        Some((before, after)) if after.ends_with(':') => before,
+        _ => line,
+    }
 }
 
 fn try_engine(engine: &dyn Engine, place: &Path) -> Result<String, String> {

@@ -1,10 +1,12 @@
 //! What the program says of itself and of this machine: lists, help, completions, manual pages, doctor.
 
+use std::io::{BufRead, BufReader};
 use std::process::Command;
 
 use bakeoff_engines::ENGINES;
-use bakeoff_testkit::Tmpfs;
+use bakeoff_testkit::{PATIENCE, Tmpfs, ended_within};
 use bakeoff_workloads::COLLECTIONS;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Done, Place};
 
@@ -67,7 +69,22 @@ fn doctor_says_what_can_be_run_and_what_brings_the_rest() {
     done.says(&[
         "redmine --quick` can't run here, since this is missing: room",
         "bakeoff doctor DIR",
+        "missing  engine mariadb:innodb: not tried: only ",
     ]);
+}
+
+#[test]
+fn nothing_is_left_of_a_doctor_that_is_interrupted() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("here")).unwrap();
+    let mut doctor = place.command(&["doctor", "here"]).spawn().unwrap();
+    let mut said = BufReader::new(doctor.stdout.take().unwrap()).lines().map_while(Result::ok);
+    // Servers come next.
+    said.by_ref().take_while(|line| !line.starts_with("ok       engine fjall")).count();
+    kill_process(Pid::from_child(&doctor), Signal::TERM).unwrap();
+    let status = ended_within(PATIENCE, &mut doctor).expect("it ends");
+    assert_eq!(status.code(), Some(130));
+    assert_eq!(std::fs::read_dir(place.path("here")).unwrap().count(), 0);
 }
 
 /// The commands that `--help` shows: names in lines that begin with two blanks.

@@ -21,6 +21,7 @@ mod on_disks;
 mod ordinary;
 mod others;
 mod pages;
+mod placement;
 mod plan;
 mod program;
 mod raw_device;

@@ -32,6 +32,24 @@ pub fn end_family(child: Pid) -> bool {
     family.is_empty()
 }
 
+/// Kills the children of this process, and all below them. Whoever started them still has to wait
+/// for them.
+pub fn end_children() {
+    for child in list_children() {
+        end_family(child);
+    }
+}
+
+/// This process's, of all its threads.
+pub fn list_children() -> Vec<Pid> {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists = threads.filter_map(|it| fs::read_to_string(it.path().join("children")).ok());
+    let numbers = lists.flat_map(|list| {
+        list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>()
+    });
+    numbers.filter_map(Pid::from_raw).collect()
+}
+
 fn is_gone(process: &OwnedFd, until: Instant) -> bool {
     let left = until.saturating_duration_since(Instant::now());
     let left = Timespec::try_from(left).expect("a few seconds");

@@ -140,6 +140,7 @@ struct TrialObserver<'a, 'b> {
 
 impl load::Observer<TrialError> for TrialObserver<'_, '_> {
     fn start_ready(&mut self) -> Result<(), TrialError> {
+        self.delays.place_threads(self.drive.placement)?;
         let _ = self.times.start.set(Instant::now());
         Ok(())
     }

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bakeoff_engines::{Database, Debt, Engine, EngineHome};
-use bakeoff_experiment::{Cell, EngineState, Factor};
+use bakeoff_experiment::{Cell, EngineState, Factor, ThreadPlacement};
 use bakeoff_load::{ClientShare, Driver};
 use bakeoff_results::Measures;
 use bakeoff_results::measure::DATABASE_GROUP;
@@ -56,6 +56,12 @@ pub fn check_cell(engine: &dyn Engine, cell: &Cell) -> Result<(), Refusal> {
             Factor::STATE,
             "an application's own program can't precondition its database: name the state `warm` or `cold`",
         ),
+        EngineHome::Process | EngineHome::Server if cell.placement() != ThreadPlacement::Free => {
+            refused(
+                Factor::PLACEMENT,
+                "an application's own program runs where the kernel puts it: name the placement `free`",
+            )
+        }
         EngineHome::Process | EngineHome::Server => Ok(()),
     }
 }

@@ -1,10 +1,13 @@
 use std::time::{Duration, Instant};
 
+use bakeoff_experiment::ThreadPlacement;
 use bakeoff_load::CLIENT_THREADS;
 use bakeoff_load::cpu::ThreadScheduling;
 use bakeoff_results::measure::{self, Measures, Scope};
 
+use crate::TrialError;
 use crate::machine::placement::{PlacementSamples, list_own_threads};
+use crate::machine::processor_shares::ProcessorShares;
 use crate::machine::run_delay::RunDelays;
 use crate::targets::{Processes, RunningTarget};
 
@@ -42,6 +45,21 @@ impl SchedulingDelays {
 
     pub fn look(&mut self) {
         self.groups.iter_mut().for_each(|(_, delays)| delays.look());
+    }
+
+    /// When all clients are connected, and before they work.
+    ///
+    /// # Errors
+    ///
+    /// If this process may not choose processors, as in some containers.
+    pub fn place_threads(&mut self, placement: ThreadPlacement) -> Result<(), TrialError> {
+        let failed = |error| TrialError::place_error("no placement of its threads", error);
+        let Some(shares) = ProcessorShares::from_placement(placement).map_err(failed)? else {
+            return Ok(());
+        };
+        self.look();
+        let servers = self.groups.iter().flat_map(|(_, delays)| delays.threads());
+        shares.place(&list_own_threads(CLIENT_THREADS), servers).map_err(failed)
     }
 
     /// Several times a second, while the clients work. The wait of a thread that ends between two

@@ -1,5 +1,6 @@
 //! What makes a trial no measurement, whatever its clients did.
 
+use bakeoff_experiment::ThreadPlacement;
 use bakeoff_load::ArrivalProcess;
 
 use super::*;
@@ -14,6 +15,7 @@ fn failure(busy: Option<f64>, missed: &'static [&'static str]) -> Option<TrialEr
     let drive = Drive {
         clients: 1,
         state: EngineState::Warm,
+        placement: ThreadPlacement::Free,
         conditioning: Conditioning::None,
         seconds: 0.5,
         enough: None,

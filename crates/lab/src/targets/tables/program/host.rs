@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::ffi::{CString, OsString};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt as _;
@@ -25,7 +25,7 @@ use super::process::{ProgramFault, ProgramProcess, ProgramState, describe_end};
 use super::protocol::{LineBuffer, ProgramReply, ProtocolFault};
 use super::user::ServerUser;
 use crate::TrialError;
-use crate::process::end_family;
+use crate::process::{end_family, list_children};
 
 /// The descriptor on which a client is asked and answers.
 const DESCRIPTOR: RawFd = 3;
@@ -217,14 +217,4 @@ impl ProgramHost {
 fn not_started(command: &str) -> impl Fn(io::Error) -> TrialError {
     let command = command.to_owned();
     move |error| TrialError::User(format!("the program {command} can't be started: {error}"))
-}
-
-/// This process's, of all its threads.
-fn list_children() -> Vec<Pid> {
-    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let lists = threads.filter_map(|it| fs::read_to_string(it.path().join("children")).ok());
-    let numbers = lists.flat_map(|list| {
-        list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>()
-    });
-    numbers.filter_map(Pid::from_raw).collect()
 }
