@@ -10,6 +10,7 @@ mod headlines;
 mod images;
 mod kept;
 mod page;
+mod placement;
 mod power_cut;
 mod redmine;
 mod shop_cuts;
