@@ -23,16 +23,37 @@ def retried(times=1):
     say(f"retry {times}")
 
 
+def ack(key):
+    """Says in an operation that the database has promised to keep this key."""
+    say(f"ack {key}")
+
+
 def serve(**operations):
     """Runs operations until bakeoff says stop."""
+    for word, rest in requests():
+        if word == "do":
+            name, number = rest.split()
+            say(run(operations[name], int(number)))
+
+
+def audit(check):
+    """Says after a power cut what check(key) finds of each acknowledged key: ok, lost or torn."""
+    for word, key in requests():
+        if word == "audit":
+            try:
+                say(check(key))
+            except Exception as error:
+                say("error " + repr(error).replace("\n", " ")[:1000])
+
+
+def requests():
     say("ready")
     with os.fdopen(DESCRIPTOR, "rb", closefd=False) as lines:
         for line in lines:
-            word, *rest = line.decode().split()
+            word, _, rest = line.decode().rstrip("\n").partition(" ")
             if word == "stop":
                 break
-            if word == "do":
-                say(run(operations[rest[0]], int(rest[1])))
+            yield word, rest
 
 
 def run(operation, number):

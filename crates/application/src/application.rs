@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use bakeoff_engines::own_server::OwnServer;
 use bakeoff_engines::{Declared, Statement};
 use bakeoff_workloads::{ClientProgram, PREPARED, TextSource, WorkloadScale};
 
@@ -43,6 +44,7 @@ pub struct Application {
     pub(crate) reads_back: bool,
     /// Its clients, if they are not its scripts. Then its operations have no steps.
     pub(crate) program: Option<ClientProgram>,
+    pub(crate) server: Option<&'static OwnServer>,
 }
 
 impl Application {
@@ -172,6 +174,7 @@ impl ApplicationCompiler<'_> {
         if !self.files.weights.is_empty() {
             // Scripts of the command line are run as they are.
             configuration.program = None;
+            configuration.server = None;
         }
         if let Some(program) = &configuration.program {
             let script = self.files.operations().next();
@@ -185,6 +188,10 @@ impl ApplicationCompiler<'_> {
             if let Some(wrong) = wrong {
                 self.mistakes.add(program.place.clone(), wrong);
             }
+        }
+        if let (Some(server), None) = (&configuration.server, &configuration.program) {
+            let what = "has a server, which programs alone reach: write [program], too";
+            self.mistakes.add(server.place.clone(), what);
         }
         configuration
     }
@@ -240,6 +247,10 @@ impl CompiledFiles {
         let asks = |step: &Step| matches!(step, Step::Run(run) if matches!(run.answer, AnswerUse::Row { optional: false, .. }));
         let steps = || self.operations.iter().flat_map(|operation| &operation.steps);
         let program = self.describe_program(&files);
+        let server = program.as_ref().and_then(|program| {
+            let commands = self.configuration.server.as_ref()?.to_commands(&program.folder);
+            Some(OwnServer::from_commands(commands))
+        });
         let reads_back = program.is_some() || steps().any(|placed| asks(&placed.step));
         let tables = self.schema.schema.tables.len();
         let statements: Vec<Statement> =
@@ -263,6 +274,7 @@ impl CompiledFiles {
             runs,
             reads_back,
             program,
+            server,
             files,
         }
     }
@@ -280,11 +292,12 @@ impl CompiledFiles {
     }
 
     fn describe_program(&self, files: &ApplicationFiles) -> Option<ClientProgram> {
-        let ProgramTable { client, fill, timeout_s, .. } = self.configuration.program.clone()?;
+        let ProgramTable { client, fill, audit, timeout_s, .. } =
+            self.configuration.program.clone()?;
         let folder = files.program.as_ref()?.path.clone();
         let scales = self.configuration.scales.iter();
         let scales = scales.map(|(name, scale)| (name.clone().into(), *scale)).collect();
-        Some(ClientProgram { folder, client, fill, timeout_s, scales })
+        Some(ClientProgram { folder, client, fill, audit, timeout_s, scales })
     }
 
     fn describe_scales(&self) -> Vec<WorkloadScale> {

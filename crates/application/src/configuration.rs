@@ -1,11 +1,13 @@
 //! `workload.toml`: rows, mixes, scales and factors, each with its place.
 
 mod program;
+mod server;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 pub use self::program::ProgramTable;
+pub use self::server::ServerTable;
 use crate::workload::BUILT_IN_FACTORS;
 use crate::{Mistakes, SourcePlace};
 
@@ -47,10 +49,11 @@ pub struct Configuration {
     pub factors: Vec<VariableFactor>,
     /// Its clients, if they are not its scripts.
     pub program: Option<ProgramTable>,
+    /// The server that its program works on, if it brings one.
+    pub server: Option<ServerTable>,
 }
 
-const KEYS: &str =
-    "summary, [rows], [columns.TABLE], [mix.NAME], [think], [scales], [factors], [program]";
+const KEYS: &str = "summary, [rows], [columns.TABLE], [mix.NAME], [think], [scales], [factors], [program], [server]";
 
 impl Configuration {
     /// Reads the file. Every mistake is added.
@@ -121,6 +124,7 @@ impl ConfigurationReader<'_> {
                 "scales" => self.read_scales(value),
                 "factors" => self.read_factors(value),
                 "program" => self.read_program(key.span().start, value),
+                "server" => self.read_server(key.span().start, value),
                 _ => self.refuse(
                     key.span().start,
                     format!("`{name}` is no key of a workload; it has {KEYS}"),

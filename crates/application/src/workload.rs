@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bakeoff_engines::own_server::OwnServer;
 use bakeoff_engines::schema::Table;
 use bakeoff_engines::{
     Action, Declared, DeclaredLevels, LevelForm, Preparation, Schema, Statement,
@@ -77,7 +78,14 @@ impl Workload for Application {
     }
 
     fn is_audited(&self) -> bool {
-        self.writes
+        match &self.program {
+            Some(program) => program.audit.is_some(),
+            None => self.writes,
+        }
+    }
+
+    fn server(&self) -> Option<&'static OwnServer> {
+        self.server
     }
 
     fn program(&self) -> Option<&ClientProgram> {

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use bakeoff_application::{Application, ApplicationFiles, ScriptArgument};
-use bakeoff_engines::{EngineHome, find_level};
+use bakeoff_engines::{Engine as _, EngineHome, find_level};
 use bakeoff_experiment::Preset;
 use bakeoff_lab::Registry;
 use bakeoff_workloads::Workload;
@@ -40,8 +40,9 @@ pub fn register_application(
     check_name(&registry, &files.name)?;
     check_program(&files, NamedBy::CommandLine, arguments.trust_experiment)?;
     let files = copied_rows::copy_rows(files, arguments)?;
-    let preset = to_preset(named, &files, arguments);
-    let application = compile_copied(files, arguments)?;
+    let application = compile_copied(files.clone(), arguments)?;
+    check_server(&registry, application)?;
+    let preset = to_preset(named, &files, application, arguments);
     Ok(registry.with_workloads([application]).with_preset(preset))
 }
 
@@ -197,13 +198,31 @@ fn check_name(registry: &Registry, name: &str) -> Result<(), CommandFailure> {
     }
 }
 
+fn check_server(registry: &Registry, application: &dyn Workload) -> Result<(), CommandFailure> {
+    let name = application.server().map(|server| server.about().name);
+    match name.filter(|name| registry.engine(name).is_some()) {
+        Some(name) => Err(refuse(format!(
+            "an engine has the name `{name}`, too: give the server another one, `name = \"my-{name}\"` in [server]"
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// The experiment that a run of the application is, with its files in it.
-fn to_preset(named: &str, files: &ApplicationFiles, arguments: &cli::RunArguments) -> Preset {
+fn to_preset(
+    named: &str,
+    files: &ApplicationFiles,
+    application: &dyn Workload,
+    arguments: &cli::RunArguments,
+) -> Preset {
     let is_here = |name: &&str| {
         let engine = find_level(name);
         engine.is_some_and(|it| it.home() == EngineHome::Process || it.available().is_ok())
     };
-    let engines: Vec<&str> = ENGINES.into_iter().filter(is_here).collect();
+    let engines: Vec<&str> = match application.server() {
+        Some(server) => vec![server.about().name],
+        None => ENGINES.into_iter().filter(is_here).collect(),
+    };
     // Only a virtual disk can lose its power by itself.
     let cuts = arguments.keys.cuts.is_some();
     let toml = files.to_experiment(&engines, cuts.then_some(CUT_DISK));

@@ -30,6 +30,7 @@ mod lookup;
 pub mod mysql;
 pub mod null;
 pub mod options;
+pub mod own_server;
 pub mod postgres;
 pub mod reader;
 pub mod schema;

@@ -11,6 +11,7 @@ mod account;
 mod error;
 mod kind;
 mod launch;
+mod listening;
 mod lock;
 mod log;
 #[cfg(test)]
@@ -23,13 +24,17 @@ mod server;
 mod settings;
 mod shared;
 mod sync;
+mod user;
 
+pub use account::ServerAccount;
 pub use error::{Error, Result};
 pub use kind::{ServerProduct, Signal};
 pub use launch::{Launch, ServerPlaces, to_spelling};
+pub use listening::find_open_port;
 pub use program::{InstalledServer, ServerProgram};
 pub use server::PrivateServer;
 pub use settings::{Review, SettingStanding, TrustReason};
+pub use user::ServerUser;
 
 /// The folder of its socket as a server with mounts of its own sees it.
 pub const MOUNTED_RUNTIME: &str = mounts::Mounts::RUNTIME;

@@ -62,7 +62,10 @@ impl Registry {
 
     #[must_use]
     pub fn with_workloads(mut self, more: impl IntoIterator<Item = &'static dyn Workload>) -> Self {
+        let before = self.workloads.len();
         self.workloads.extend(more);
+        let servers = self.workloads[before..].iter().filter_map(|it| it.server());
+        self.engines.extend(servers.map(|server| server as &dyn Engine));
         self.targets[0] = tables_target(&self.engines, &self.workloads);
         self
     }

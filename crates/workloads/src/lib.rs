@@ -11,6 +11,7 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bakeoff_engines::own_server::OwnServer;
 use bakeoff_engines::{Access, Database, Error, Preparation, Result, Schema, Session, Statement};
 use rand::SeedableRng;
 
@@ -160,6 +161,11 @@ pub trait Workload: Send + Sync {
     /// The program whose processes are its clients, if they are not in bakeoff's own. Then
     /// [`PreparedWorkload::make_client`] makes what chooses operations, and runs none.
     fn program(&self) -> Option<&ClientProgram> {
+        None
+    }
+
+    /// The server that it brings, if its program works on none of the known engines.
+    fn server(&self) -> Option<&'static OwnServer> {
         None
     }
 

@@ -1,6 +1,6 @@
 //! A workload whose clients are processes of somebody's own program.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::Name;
 
@@ -14,6 +14,8 @@ pub struct ClientProgram {
     pub client: Vec<String>,
     /// What fills the tables, once; `None`: the workload's own rows do.
     pub fill: Option<Vec<String>>,
+    /// What is asked after a power cut whether acknowledged keys are there; `None`: nothing is.
+    pub audit: Option<Vec<String>>,
     /// How many seconds an operation may take before the process counts as hung.
     pub timeout_s: u64,
     /// Names of scales, and the number that each stands for.
@@ -21,16 +23,6 @@ pub struct ClientProgram {
 }
 
 impl ClientProgram {
-    /// The program of a command: one with a slash is a path from the folder, any other is looked up
-    /// in `PATH`.
-    pub fn find_executable(&self, command: &[String]) -> PathBuf {
-        let program = Path::new(&command[0]);
-        match command[0].contains('/') {
-            true => self.folder.join(program.strip_prefix(".").unwrap_or(program)),
-            false => program.to_owned(),
-        }
-    }
-
     /// The number of a scale.
     pub fn find_scale(&self, scale: &str) -> i64 {
         self.scales.iter().find(|(name, _)| name == scale).map_or(1, |(_, number)| *number)

@@ -16,12 +16,13 @@ pub struct ProgramTable {
     /// A program and its arguments.
     pub client: Vec<String>,
     pub fill: Option<Vec<String>>,
+    pub audit: Option<Vec<String>>,
     pub timeout_s: u64,
     /// Names and weights; at least one.
     pub operations: Vec<(PlacedText, u32)>,
 }
 
-const KEYS: &str = "client, fill, operations, timeout";
+const KEYS: &str = "client, fill, audit, operations, timeout";
 const OPERATIONS: &str = "`operations = { buy = 1, browse = 9 }`";
 
 impl ConfigurationReader<'_> {
@@ -30,6 +31,7 @@ impl ConfigurationReader<'_> {
             place: self.place_at(start),
             client: Vec::new(),
             fill: None,
+            audit: None,
             timeout_s: TIMEOUT_S,
             operations: Vec::new(),
         };
@@ -39,6 +41,7 @@ impl ConfigurationReader<'_> {
             match key.get_ref().as_ref() {
                 "client" => program.client = self.read_command(value),
                 "fill" => program.fill = Some(self.read_command(value)),
+                "audit" => program.audit = Some(self.read_command(value)),
                 "timeout" => {
                     let seconds = self.read_whole_number(value).unwrap_or_default();
                     program.timeout_s = seconds.unsigned_abs();
@@ -63,7 +66,7 @@ impl ConfigurationReader<'_> {
     }
 
     /// A text is a program; a list has its arguments, too.
-    fn read_command(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<String> {
+    pub(super) fn read_command(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<String> {
         let words = match value.get_ref() {
             DeValue::Array(items) => {
                 items.iter().filter_map(|item| self.read_text(item)).map(|it| it.text).collect()

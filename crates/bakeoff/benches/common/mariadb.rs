@@ -23,7 +23,10 @@ pub fn serve(
         ..Launch::default()
     };
     PrivateServer::initialise(&mysql::SERVER, &launch).expect("an initialised folder");
-    PrivateServer::start(&mysql::SERVER, &launch).expect("a server")
+    let server = PrivateServer::start(&mysql::SERVER, &launch).expect("a server");
+    // As whoever loads rows into a server of one's own has to.
+    run(tool("mariadb", &server).args(["-e", "SET GLOBAL local_infile = ON"]));
+    server
 }
 
 /// One of MariaDB's clients, as the server's administrator.

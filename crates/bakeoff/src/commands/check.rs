@@ -32,7 +32,10 @@ pub fn run(lab: &Lab, arguments: &cli::Check) -> Result<Exit, CommandFailure> {
     let application = Application::new(files).map_err(refuse)?;
     print(&describe_rows(&application))?;
     print(&describe_operations(&application))?;
-    let engines = find_engines(lab, &arguments.engine)?;
+    let engines = match application.server() {
+        Some(server) => vec![server as &dyn Engine],
+        None => find_engines(lab, &arguments.engine)?,
+    };
     let (mut is_sound, mut answered) = (true, None::<(&str, Vec<StatementAnswer>)>);
     for (engine, outcome) in try_engines(&application, &engines) {
         let told = match outcome {
@@ -183,11 +186,16 @@ fn answer_on(
     let text = Arc::new(TextSource::generate_short());
     let prepared = application.prepare_whole(&WorkloadParameters::new(scale, 1, text));
     let place = folder.path().join("data");
-    let terms = OpenTerms::new(Durability::Relaxed);
+    let level = match engine.check_level(Durability::Relaxed) {
+        Ok(()) => Durability::Relaxed,
+        Err(_) => engine.loads_at().unwrap_or(Durability::Strict),
+    };
+    let terms = OpenTerms::new(level);
     let opened = engine.open(&place, &terms, prepared.schema(), prepared.statements());
     let database = opened.map_err(|error| error.to_string())?;
     let rows = application.estimate_entries(scale);
-    let fills_itself = application.program().is_some_and(|program| program.fill.is_some());
+    let fills_itself = application.server().is_some()
+        || application.program().is_some_and(|program| program.fill.is_some());
     if rows <= MOST_ROWS && !fills_itself {
         let filled = fill_database(&*prepared, &*database, &mut |_, _| {});
         filled.map_err(|error| error.to_string())?;

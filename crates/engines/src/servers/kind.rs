@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 pub use rustix::process::Signal;
 
@@ -64,6 +65,22 @@ pub trait ServerProduct: Sync + fmt::Debug {
 
     /// Whether a server answers at its socket and would take a client.
     fn answers(&self, places: &ServerPlaces) -> bool;
+
+    /// Asked once it answers: whether a test of its own, beside the process, finds it ready.
+    fn passes_test(&self, places: &ServerPlaces, pid: u32) -> bool {
+        let _ = (places, pid);
+        true
+    }
+
+    /// How long it may take until it answers.
+    fn start_time(&self) -> Duration {
+        Duration::from_secs(60)
+    }
+
+    /// How long it may take to stop in order.
+    fn stop_time(&self) -> Duration {
+        Duration::from_secs(300)
+    }
 }
 
 impl fmt::Display for dyn ServerProduct {

@@ -164,14 +164,23 @@ fn has_ended(handle: &OwnedFd, limit: Duration) -> bool {
 }
 
 fn processes_below(pid: Pid) -> Vec<OwnedFd> {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    let lists: Vec<_> = lists.collect();
-    let numbers = lists.iter().flat_map(|list| list.split_whitespace());
     let mut found = Vec::new();
-    for child in numbers.filter_map(|number| Pid::from_raw(number.parse().ok()?)) {
+    for child in list_children(pid) {
         found.extend(pidfd_open(child, PidfdFlags::empty()));
         found.extend(processes_below(child));
     }
     found
+}
+
+/// A process, and all that descend from it.
+pub fn list_family(pid: Pid) -> Vec<Pid> {
+    let below = list_children(pid).into_iter().flat_map(list_family);
+    std::iter::once(pid).chain(below).collect()
+}
+
+fn list_children(pid: Pid) -> Vec<Pid> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let parse = |number: &str| Pid::from_raw(number.parse().ok()?);
+    lists.flat_map(|list| list.split_whitespace().filter_map(parse).collect::<Vec<_>>()).collect()
 }

@@ -43,6 +43,12 @@ impl ServerProgram {
         Self { kind, folder: Some(folder), found: OnceLock::new() }
     }
 
+    /// A server that was found by other means.
+    pub fn from_installed(installed: InstalledServer) -> Self {
+        let kind = installed.kind;
+        Self { kind, folder: None, found: OnceLock::from(installed) }
+    }
+
     pub fn kind(&self) -> &'static dyn ServerProduct {
         self.kind
     }
@@ -119,6 +125,15 @@ impl ServerProgram {
 }
 
 impl InstalledServer {
+    pub fn new(
+        kind: &'static dyn ServerProduct,
+        version: String,
+        server: PathBuf,
+        initialiser: PathBuf,
+    ) -> Self {
+        Self { kind, version, server, initialiser, base: None }
+    }
+
     pub fn relocate(&self, command: &mut Command) {
         if let Some(base) = &self.base {
             self.kind.relocate(command, base);

@@ -18,10 +18,8 @@ use crate::servers::places::{Folders, MountMode, short_path};
 use crate::servers::process::{ProcessContext, ServerProcess};
 use crate::servers::{Error, Result, ServerProduct, ServerProgram, sync};
 
-const START: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(10);
 const INITIALISE: Duration = Duration::from_secs(300);
-const STOP: Duration = Duration::from_secs(300);
 const GONE: Duration = Duration::from_secs(30);
 /// The environment variables that a server gets: no others may change what it does.
 const ENVIRONMENT: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "LD_PRELOAD"];
@@ -64,10 +62,11 @@ impl PrivateServer {
         folders.directory.sync().map_err(Error::from_folder)
     }
 
-    /// Starts a server on initialised data and waits until it answers, at most a minute. It waits
+    /// Starts a server on initialised data and waits until it answers, for its
+    /// [`ServerProduct::start_time`] at most. It waits
     /// first for what is left of a killed one.
     pub fn start(program: &ServerProgram, launch: &Launch) -> Result<Self> {
-        Self::start_within(program, launch, START)
+        Self::start_within(program, launch, program.kind().start_time())
     }
 
     fn start_within(program: &ServerProgram, launch: &Launch, limit: Duration) -> Result<Self> {
@@ -91,7 +90,9 @@ impl PrivateServer {
         let StartedServer { folders, places, process, log } = stage.start(command, launch)?;
         let mut server = Self { kind, places, process, log, _runtime: folders.runtime };
         let start = Instant::now();
-        while !kind.answers(&server.places) {
+        while !(kind.answers(&server.places)
+            && kind.passes_test(&server.places, server.process.pid()))
+        {
             if let Some(status) = server.process.wait(POLL) {
                 let how = status.to_string();
                 return Err(Error::Ended { kind, how, log: server.log() });
@@ -130,7 +131,7 @@ impl PrivateServer {
 
     /// Clients' transactions are undone. A server that takes too long is killed.
     pub fn stop(mut self) -> Result<()> {
-        self.stop_within(STOP)
+        self.stop_within(self.kind.stop_time())
     }
 
     fn stop_within(&mut self, limit: Duration) -> Result<()> {
@@ -155,7 +156,7 @@ impl Drop for PrivateServer {
     fn drop(&mut self) {
         // Only `stop` and `is_running` report a server that has died.
         if self.is_running() {
-            let _ = self.stop_within(STOP);
+            let _ = self.stop_within(self.kind.stop_time());
         }
     }
 }

@@ -165,11 +165,14 @@ impl Target for TablesTarget {
         let resolved: ResolvedTables = serde_json::from_value(json.clone()).map_err(wrong)?;
         // An external database is named by its resolved URL.
         let named = resolved.url.as_ref().map_or(&*resolved.engine, Secret::reveal);
-        let engine = find_among(&self.engines, named)
-            .map_err(|_| TrialError::User(format!("there is no engine {}", resolved.engine)))?;
         let workload = match &resolved.definition {
             Some(definition) => define_workload(definition)?,
             None => self.find_workload(&resolved.workload)?,
+        };
+        let none = |_| TrialError::User(format!("there is no engine {}", resolved.engine));
+        let engine = match workload.server() {
+            Some(server) if server.about().name == named => server as &dyn Engine,
+            _ => find_among(&self.engines, named).map_err(none)?,
         };
         Ok(Box::new(TablesSubject { resolved, engine, workload }))
     }
@@ -289,7 +292,8 @@ impl Subject for TablesSubject {
             || TrialError::User(format!("{} has no operation at these levels", workload.name()));
         let kinds = kinds.ok_or_else(none)?;
         let program = workload.program();
-        Ok(Box::new(Ready { engine, prepared, kinds, writing, program, resolved }))
+        let brings_server = workload.server().is_some();
+        Ok(Box::new(Ready { engine, prepared, kinds, writing, program, brings_server, resolved }))
     }
 
     fn check_ready(&self, reuse: bool) -> Result<(), Vec<String>> {
@@ -366,6 +370,8 @@ impl PreparedTarget for Ready {
         // From here on its tables are this run's, even if the load fails.
         loaded(0, 0);
         match self.program.filter(|program| program.fill.is_some()) {
+            // Nobody but its programs could fill it.
+            None if self.brings_server => Ok(database.drain()?),
             None => fill::fill_database(&*self.prepared, &*database, loaded),
             Some(filled_by) => {
                 let alive = &mut || loaded(0, 0);
@@ -413,6 +419,9 @@ impl PreparedTarget for Ready {
     }
 
     fn count_acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {
+        if self.program.is_some() {
+            return program::read_acknowledged(claims, off_at_ns).len() as u64;
+        }
         self.prepared
             .as_audited()
             .map_or(0, |audited| audited.count_acknowledged(claims, off_at_ns))

@@ -3,28 +3,31 @@
 //! The database is opened, filled, checked and drained as for any other client. A program knows
 //! where it is from its environment, and connects by itself.
 
+mod audit;
+mod claims;
 mod client;
 mod environment;
 mod host;
 mod log;
 mod process;
 mod protocol;
-mod user;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bakeoff_engines::servers::ServerUser;
 use bakeoff_engines::{Database, Debt, Engine, EngineHome};
 use bakeoff_experiment::{Cell, EngineState, Factor, ThreadPlacement};
-use bakeoff_load::{ClientShare, Driver};
+use bakeoff_load::{BlockingClient as _, ClientShare, Driver};
 use bakeoff_results::Measures;
 use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_workloads::{Claims, ClientProgram, Name, PreparedWorkload, Workload};
 
+use self::audit::KeyAudit;
+pub use self::claims::read_acknowledged;
 use self::client::ProgramClient;
 pub use self::environment::DatabaseTerms;
 use self::host::ProgramHost;
-use self::user::ServerUser;
 use super::kinds::Kinds;
 use super::open::OpenDatabase;
 use super::ready::Ready;
@@ -32,7 +35,7 @@ use super::resolved::open_terms;
 use crate::TrialError;
 use crate::place::TargetPlace;
 use crate::refusal::Refusal;
-use crate::targets::{MostClients, Processes, RunningTarget};
+use crate::targets::{Audit, ConditioningStep, MostClients, Processes, RunningTarget};
 
 /// The programs, where the database is a server.
 const APPLICATION_GROUP: &str = "application";
@@ -40,8 +43,19 @@ pub const PROCESSES: MostClients =
     MostClients { number: 256, why: "each is a process of the application's own program" };
 
 /// Refuses cells in which no program can reach the database.
-pub fn check_cell(engine: &dyn Engine, cell: &Cell) -> Result<(), Refusal> {
+pub fn check_cell(
+    engine: &dyn Engine,
+    workload: &dyn Workload,
+    cell: &Cell,
+) -> Result<(), Refusal> {
     let refused = |factor, why: &str| Err(Refusal::from_cell(cell, &[factor], why));
+    let own = workload.server().map(|server| server.about().name);
+    if let Some(own) = own.filter(|own| *own != engine.about().name) {
+        return refused(
+            Factor::ENGINE,
+            &format!("the application brings its own server: name {own}"),
+        );
+    }
     match engine.home() {
         EngineHome::Process if !engine.prepares() => refused(
             Factor::ENGINE,
@@ -162,13 +176,43 @@ impl RunningTarget for ProgramTarget<'_> {
     fn make_driver<'b>(
         &'b self,
         share: &ClientShare,
-        _: Option<Box<dyn Claims + 'b>>,
+        claims: Option<Box<dyn Claims + 'b>>,
     ) -> Result<Box<dyn Driver + 'b>, TrialError> {
         let number = share.clients.start;
         let process = self.host.start_client(number, share)?;
         let Ready { prepared, kinds, .. } = self.ready;
         let chooser = prepared.make_client(number, share.of, share.seed);
-        Ok(Box::new(ProgramClient::new(chooser, kinds, process, self.timeout)))
+        let client = ProgramClient::new(chooser, kinds, process, self.timeout);
+        Ok(Box::new(client.with_claims(claims)))
+    }
+
+    /// As a client of its own: after a power cut it says when the database answers again.
+    fn conditioner(
+        &self,
+        number: usize,
+        clients: usize,
+        seed: u64,
+    ) -> Result<ConditioningStep<'_>, TrialError> {
+        let share = ClientShare { driver: number, clients: number..number + 1, of: clients, seed };
+        let process = self.host.start_client(number, &share)?;
+        let Ready { prepared, kinds, .. } = self.ready;
+        let chooser = prepared.make_client(number, clients, seed);
+        let mut client = ProgramClient::new(chooser, kinds, process, self.timeout);
+        client.tell_to_go();
+        Ok(Box::new(move || {
+            let kind = (&mut client).choose_operation();
+            match (&mut client).run_operation(kind).error {
+                None => Ok(0),
+                Some(why) => Err(TrialError::Engine(why)),
+            }
+        }))
+    }
+
+    fn audit(&self, claims: &[Vec<u8>], off_at_ns: u64) -> Result<Audit, TrialError> {
+        let mut faults = self.open.check()?.unwrap_or_default();
+        let asked = KeyAudit::ask_keys(&self.host, claims, off_at_ns, self.timeout)?;
+        faults.extend(asked.faults);
+        Ok(Audit { faults, findings: asked.findings })
     }
 
     fn debt(&self) -> Result<Option<Debt>, TrialError> {

@@ -1,12 +1,16 @@
+use std::io;
+
 use bakeoff_engines::{Database, Durability, Engine, EngineHome, OpenTerms};
 use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_workloads::site::Site;
 use bakeoff_workloads::{ClientProgram, PreparedWorkload};
+use rustix::process::{getpid, set_child_subreaper};
 
 use super::kinds::Kinds;
 use super::resolved::{ResolvedTables, open_terms, usable_statements};
 use crate::TrialError;
 use crate::place::TargetPlace;
+use crate::process::end_children;
 
 pub struct Ready {
     pub engine: &'static dyn Engine,
@@ -15,6 +19,8 @@ pub struct Ready {
     pub writing: Vec<bool>,
     /// Its clients, if they are processes of somebody's own.
     pub program: Option<&'static ClientProgram>,
+    /// Whether the application brings the server.
+    pub brings_server: bool,
     pub resolved: ResolvedTables,
 }
 
@@ -54,7 +60,17 @@ impl Ready {
         let statements = usable_statements(self.engine, &*self.prepared);
         // An external database has its files elsewhere.
         let directory = place.directory.as_deref().unwrap_or("".as_ref());
+        let is_own = self.brings_server;
+        if is_own {
+            // What its server leaves behind becomes this process's child.
+            set_child_subreaper(Some(getpid())).map_err(|error| {
+                TrialError::place_error("its processes", io::Error::from(error))
+            })?;
+        }
         let opened = self.engine.open(directory, &terms, schema, statements);
+        if is_own && opened.is_err() {
+            end_children();
+        }
         let name = self.engine.about().name;
         opened.map_err(|error| TrialError::Engine(format!("{name} can't be opened: {error}")))
     }

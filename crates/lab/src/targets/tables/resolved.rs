@@ -67,7 +67,7 @@ impl ResolvedTables {
             if own && workload.is_site() { PageServer::from_cell(cell) } else { PageServer::None };
         server.check(engine, cell)?;
         if own && workload.program().is_some() {
-            program::check_cell(engine, cell)?;
+            program::check_cell(engine, workload, cell)?;
         }
         if let Some(why) = cannot_run(engine, workload, scale, &levels) {
             let varied = workload_factors(workload).into_iter().filter(|factor| {

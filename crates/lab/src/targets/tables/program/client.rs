@@ -7,11 +7,13 @@ use std::time::Duration;
 use bakeoff_load::{
     Blocking, BlockingClient, Driver, OperationOutcome, OperationSink, Pacer, WorkAmount,
 };
-use bakeoff_workloads::WorkloadClient;
+use bakeoff_workloads::{Claims, WorkloadClient};
 
 use super::super::kinds::Kinds;
+use super::claims::make_record;
 use super::process::{ProgramFault, ProgramProcess};
 use super::protocol::{ProgramReply, ProtocolFault};
+use crate::monotonic::now_ns;
 
 /// How often a program may say in one operation that it ran something again.
 const MOST_RETRIES: u32 = 1000;
@@ -22,6 +24,8 @@ pub struct ProgramClient<'a> {
     pub kinds: &'a Kinds,
     pub process: ProgramProcess<'a>,
     pub timeout: Duration,
+    /// Where acknowledged keys are kept, if the power will be cut.
+    claims: Option<Box<dyn Claims + 'a>>,
     /// Operations begun.
     number: u64,
     request: String,
@@ -36,7 +40,12 @@ impl<'a> ProgramClient<'a> {
         process: ProgramProcess<'a>,
         timeout: Duration,
     ) -> Self {
-        Self { chooser, kinds, process, timeout, number: 0, request: String::new(), fault: None }
+        let (claims, request) = (None, String::new());
+        Self { chooser, kinds, process, timeout, claims, number: 0, request, fault: None }
+    }
+
+    pub fn with_claims(self, claims: Option<Box<dyn Claims + 'a>>) -> Self {
+        Self { claims, ..self }
     }
 
     pub fn tell_to_go(&mut self) {
@@ -79,8 +88,13 @@ impl<'a> ProgramClient<'a> {
                 ProgramReply::Retried(times) => {
                     outcome.retries = outcome.retries.saturating_add(times);
                 }
-                ProgramReply::Ready => {
-                    return Err(ProtocolFault::Unasked { said: "ready".into() }.into());
+                ProgramReply::Acknowledged(key) => {
+                    if let Some(claims) = &mut self.claims {
+                        claims.store_claim(&make_record(&key, now_ns()));
+                    }
+                }
+                other @ (ProgramReply::Ready | ProgramReply::Lost | ProgramReply::Torn) => {
+                    return Err(ProtocolFault::Unasked { said: other.to_word().into() }.into());
                 }
             }
         }

@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use bakeoff_engines::servers::ServerUser;
 use bakeoff_engines::{
     Database, DatabaseAddress, DeclaredLevels, Engine, EngineHome, ListenAddress, OpenTerms,
 };
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::user::ServerUser;
 use crate::TrialError;
 
 /// An open database, and what programs have to know of it.

@@ -13,6 +13,8 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use bakeoff_engines::own_server::locate_program;
+use bakeoff_engines::servers::ServerUser;
 use bakeoff_load::ClientShare;
 use bakeoff_workloads::ClientProgram;
 use rustix::process::{
@@ -23,7 +25,6 @@ use rustix::process::{
 use super::log::{ProgramLog, ProgramOutput};
 use super::process::{ProgramFault, ProgramProcess, ProgramState, describe_end};
 use super::protocol::{LineBuffer, ProgramReply, ProtocolFault};
-use super::user::ServerUser;
 use crate::TrialError;
 use crate::process::{end_family, list_children};
 
@@ -81,10 +82,31 @@ impl ProgramHost {
             ("BAKEOFF_SEED", share.seed.to_string()),
             ("BAKEOFF_FD", DESCRIPTOR.to_string()),
         ];
-        let (ours, theirs) = UnixStream::pair().map_err(not_started(&self.program.client[0]))?;
-        ours.set_nonblocking(true).map_err(not_started(&self.program.client[0]))?;
-        let name = format!("client {number}");
-        let mut process = self.start_process(&self.program.client, name, &own, Some(&theirs))?;
+        self.start_asked(&self.program.client, format!("client {number}"), &own)
+    }
+
+    /// Starts the process that knows what a power cut has left, and waits until it is ready.
+    pub fn start_auditor(&self) -> Result<ProgramProcess<'_>, TrialError> {
+        let none = || TrialError::User("the application has no program that audits it".into());
+        let command = self.program.audit.as_ref().ok_or_else(none)?;
+        let own = [
+            ("BAKEOFF_CLIENT", "0".to_owned()),
+            ("BAKEOFF_CLIENTS", "1".to_owned()),
+            ("BAKEOFF_SEED", "0".to_owned()),
+            ("BAKEOFF_FD", DESCRIPTOR.to_string()),
+        ];
+        self.start_asked(command, "audit".into(), &own)
+    }
+
+    fn start_asked(
+        &self,
+        command: &[String],
+        name: String,
+        own: &[(&str, String)],
+    ) -> Result<ProgramProcess<'_>, TrialError> {
+        let (ours, theirs) = UnixStream::pair().map_err(not_started(&command[0]))?;
+        ours.set_nonblocking(true).map_err(not_started(&command[0]))?;
+        let mut process = self.start_process(command, name, own, Some(&theirs))?;
         drop(theirs);
         process.socket = Some(ours);
         match process.receive(|| "said `ready`".into(), READY_TIMEOUT) {
@@ -132,7 +154,7 @@ impl ProgramHost {
     ) -> Result<ProgramProcess<'_>, TrialError> {
         let failed = not_started(&command[0]);
         let (output, writer) = ProgramOutput::new(&self.log, name).map_err(&failed)?;
-        let mut started = Command::new(self.program.find_executable(command));
+        let mut started = Command::new(locate_program(&self.program.folder, &command[0]));
         started.args(&command[1..]).stdin(Stdio::null()).process_group(0);
         started.stdout(writer.try_clone().map_err(&failed)?).stderr(writer);
         let passed_on = PASSED_ON.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));

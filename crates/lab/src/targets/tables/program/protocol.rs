@@ -37,8 +37,14 @@ pub enum ProgramReply {
     Done { rows: u64, bytes: u64 },
     /// Transactions that it ran again in this operation.
     Retried(u64),
-    /// The operation has failed.
+    /// The operation, or the reading of a key, has failed.
     Failed(String),
+    /// The database has promised to keep this key.
+    Acknowledged(String),
+    /// After a power cut: the key is not there.
+    Lost,
+    /// After a power cut: a part of it is there.
+    Torn,
 }
 
 impl ProgramReply {
@@ -50,6 +56,12 @@ impl ProgramReply {
         let reply = match word {
             "ready" => Self::Ready,
             "error" => return Ok(Self::Failed(rest.trim().to_owned())),
+            "ack" => match rest.trim() {
+                "" => return Err(wrong("write `ack` and a key")),
+                key => return Ok(Self::Acknowledged(key.to_owned())),
+            },
+            "lost" => Self::Lost,
+            "torn" => Self::Torn,
             "ok" => match (numbers.next(), numbers.next()) {
                 (None, _) => Self::Done { rows: 0, bytes: 0 },
                 (Some(Ok(rows)), Some(Ok(bytes))) => Self::Done { rows, bytes },
@@ -59,11 +71,24 @@ impl ProgramReply {
                 Some(Ok(times)) => Self::Retried(times),
                 _ => return Err(wrong("write `retry` and a whole number")),
             },
-            _ => return Err(wrong("valid are ready, ok, retry and error")),
+            _ => return Err(wrong("valid are ready, ok, retry, ack, error, lost and torn")),
         };
         match numbers.next() {
             None => Ok(reply),
             Some(_) => Err(wrong("it has more words than it may have")),
+        }
+    }
+
+    /// The word that it begins with.
+    pub fn to_word(&self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Done { .. } => "ok",
+            Self::Retried(_) => "retry",
+            Self::Failed(_) => "error",
+            Self::Acknowledged(_) => "ack",
+            Self::Lost => "lost",
+            Self::Torn => "torn",
         }
     }
 }
@@ -159,6 +184,8 @@ mod tests {
             ("ok 3  120", ProgramReply::Done { rows: 3, bytes: 120 }),
             ("retry 2", ProgramReply::Retried(2)),
             ("error no such row", ProgramReply::Failed("no such row".into())),
+            ("ack order 7 of 9", ProgramReply::Acknowledged("order 7 of 9".into())),
+            ("lost", ProgramReply::Lost),
         ] {
             assert_eq!(read(line), Ok(reply), "{line}");
         }
@@ -166,6 +193,8 @@ mod tests {
             ("", "valid are"),
             ("okay 1 2", "valid are"),
             ("ok 3", "two whole numbers"),
+            ("ack", "a key"),
+            ("torn apart", "more words"),
             ("ok -1 2", "two whole numbers"),
             ("ok 1 2 3", "more words"),
             ("retry 99999999999999999999", "a whole number"),

@@ -1,20 +1,29 @@
-//! The user that an application's programs run as where bakeoff is root: that of the server.
+//! The user that programs beside a server run as where bakeoff is root: that of the server.
 
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsRawFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bakeoff_engines::servers::MOUNTED_RUNTIME;
+use rustix::io::fcntl_dupfd_cloexec;
+use rustix::process::{Gid, Uid};
+use rustix::thread::{
+    LinkNameSpaceType, move_into_link_name_space, set_thread_gid, set_thread_groups, set_thread_uid,
+};
+
+use crate::servers::MOUNTED_RUNTIME;
+
+/// A child may give lower numbers to descriptors of its own before it becomes the user.
+const FIRST_FREE: i32 = 16;
 
 #[derive(Clone, Debug)]
 pub struct ServerUser {
     uid: u32,
     gid: u32,
     /// The server's own mounts, on which the user can reach its socket.
-    mounts: Option<Arc<File>>,
+    mounts: Option<Arc<OwnedFd>>,
 }
 
 impl ServerUser {
@@ -35,7 +44,7 @@ impl ServerUser {
         let at = format!("/proc/{pid}/ns/mnt");
         let mounts = match fs::read_link(&at)? == own {
             true => None,
-            false => Some(Arc::new(File::open(at)?)),
+            false => Some(Arc::new(fcntl_dupfd_cloexec(File::open(at)?, FIRST_FREE)?)),
         };
         Ok((uid != 0).then_some(Self { uid, gid, mounts }))
     }
@@ -48,17 +57,14 @@ impl ServerUser {
         }
     }
 
-    /// Makes this process the user's, for good. It only makes system calls.
+    /// Makes a new child the user's, for good, before it runs its program. It only makes system calls.
     pub fn become_user(&self) -> io::Result<()> {
-        let mounts = self.mounts.as_ref().map(|mounts| mounts.as_raw_fd());
-        // SAFETY: the descriptor is open; no list of groups is read, as it has no length.
-        let done = unsafe {
-            mounts.is_none_or(|mounts| libc::setns(mounts, libc::CLONE_NEWNS) == 0)
-                && libc::setgroups(0, std::ptr::null()) == 0
-                && libc::setgid(self.gid) == 0
-                && libc::setuid(self.uid) == 0
-        };
-        if done { Ok(()) } else { Err(io::Error::last_os_error()) }
+        if let Some(mounts) = &self.mounts {
+            move_into_link_name_space(mounts.as_fd(), Some(LinkNameSpaceType::Mount))?;
+        }
+        set_thread_groups(&[])?;
+        set_thread_gid(Gid::from_raw(self.gid))?;
+        Ok(set_thread_uid(Uid::from_raw(self.uid))?)
     }
 }
 
