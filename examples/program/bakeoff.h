@@ -28,6 +28,11 @@ __attribute__((unused)) static void bakeoff_retried(long times) {
     fprintf(bakeoff_socket, "retry %ld\n", times);
 }
 
+/* Says in an operation that the database has promised to keep this key. */
+__attribute__((unused)) static void bakeoff_ack(const char *key) {
+    fprintf(bakeoff_socket, "ack %s\n", key);
+}
+
 /* Runs operations until bakeoff says stop. Returns what main returns. */
 static int bakeoff_serve(const struct bakeoff_operation *all, int count) {
     int descriptor = atoi(getenv("BAKEOFF_FD")), code, at;

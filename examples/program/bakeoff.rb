@@ -16,6 +16,11 @@ module Bakeoff
     SOCKET.puts("retry #{times}")
   end
 
+  # Says in an operation that the database has promised to keep this key.
+  def self.ack(key)
+    SOCKET.puts("ack #{key}")
+  end
+
   # Runs operations until bakeoff says stop.
   def self.serve(operations)
     SOCKET.puts("ready")

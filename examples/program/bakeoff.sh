@@ -12,6 +12,11 @@ retried() {
     echo "retry ${1:-1}" >&3
 }
 
+# Says in an operation that the database has promised to keep this key.
+ack() {
+    echo "ack $1" >&3
+}
+
 # Runs operations until bakeoff says stop. What they print goes to the run's log.
 serve() {
     echo ready >&3

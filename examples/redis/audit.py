@@ -9,7 +9,8 @@ def check(key):
     value = redis.call("GET", key)
     if value is None:
         return "lost"
-    return "ok" if value == f"value of {key}" else "torn"
+    if value != f"value of {key}":
+        return "torn"
 
 
 bakeoff.audit(check)

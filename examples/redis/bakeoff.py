@@ -4,14 +4,10 @@
     bakeoff.serve(buy=buy, browse=browse)
 
 Connect before that: what serve() is given is timed. An operation is a function of its number, which is
-the same in every run with the same seed. What it returns is not looked at, but for a pair: rows and bytes.
-"""
-
+the same in every run with the same seed. What it returns is not looked at, but for a pair: rows and bytes."""
 import os
 
-DESCRIPTOR = int(os.environ["BAKEOFF_FD"])
-CLIENT = int(os.environ["BAKEOFF_CLIENT"])
-SEED = int(os.environ["BAKEOFF_SEED"])
+DESCRIPTOR, CLIENT, SEED = (int(os.environ[f"BAKEOFF_{it}"]) for it in ("FD", "CLIENT", "SEED"))
 
 
 def say(line):
@@ -30,20 +26,15 @@ def ack(key):
 
 def serve(**operations):
     """Runs operations until bakeoff says stop."""
-    for word, rest in requests():
-        if word == "do":
-            name, number = rest.split()
-            say(run(operations[name], int(number)))
+    for request in requests():
+        name, number = request.split()
+        say(run(operations[name], int(number)))
 
 
 def audit(check):
-    """Says after a power cut what check(key) finds of each acknowledged key: ok, lost or torn."""
-    for word, key in requests():
-        if word == "audit":
-            try:
-                say(check(key))
-            except Exception as error:
-                say("error " + repr(error).replace("\n", " ")[:1000])
+    """Says after a power cut what check(key) finds of each acknowledged key: "lost", "torn", or nothing."""
+    for key in requests():
+        say(run(check, key))
 
 
 def requests():
@@ -53,15 +44,17 @@ def requests():
             word, _, rest = line.decode().rstrip("\n").partition(" ")
             if word == "stop":
                 break
-            yield word, rest
+            if word in ("do", "audit"):
+                yield rest
 
 
 def run(operation, number):
     try:
-        done = operation(number)
+        match operation(number):
+            case (int(rows), int(size)):
+                return f"ok {rows} {size}"
+            case "lost" | "torn" as found:
+                return found
+        return "ok"
     except Exception as error:
         return "error " + repr(error).replace("\n", " ")[:1000]
-    match done:
-        case (int(rows), int(size)):
-            return f"ok {rows} {size}"
-    return "ok"

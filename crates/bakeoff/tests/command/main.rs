@@ -20,6 +20,7 @@ mod merge;
 mod on_disks;
 mod ordinary;
 mod others;
+mod own_server;
 mod pages;
 mod placement;
 mod plan;

@@ -98,7 +98,12 @@ fn find_complaint(kind: &dyn ServerProduct, log: &str) -> String {
         let (_, words) = kind.complaint_marks().iter().find_map(|mark| line.split_once(mark))?;
         Some(format!(": {}", words.trim()))
     };
-    log.lines().find_map(words).unwrap_or_default()
+    // Of a server whose words nobody knows, the last ones say most.
+    let last = || {
+        let line = log.lines().rfind(|line| !line.trim().is_empty())?;
+        kind.complaint_marks().is_empty().then(|| format!(": {}", line.trim()))
+    };
+    log.lines().find_map(words).or_else(last).unwrap_or_default()
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
