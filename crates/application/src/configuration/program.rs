@@ -8,6 +8,8 @@ use crate::SourcePlace;
 
 /// How many seconds an operation may take where nothing else is said.
 const TIMEOUT_S: u64 = 10;
+/// And the start of a client.
+const START_S: u64 = 10;
 
 /// The table, as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,11 +19,13 @@ pub struct ProgramTable {
     pub client: Vec<String>,
     pub fill: Option<Vec<String>>,
     pub timeout_s: u64,
+    /// How many seconds a client may take until it is ready.
+    pub start_s: u64,
     /// Names and weights; at least one.
     pub operations: Vec<(PlacedText, u32)>,
 }
 
-const KEYS: &str = "client, fill, operations, timeout";
+const KEYS: &str = "client, fill, operations, start, timeout";
 const OPERATIONS: &str = "`operations = { buy = 1, browse = 9 }`";
 
 impl ConfigurationReader<'_> {
@@ -31,6 +35,7 @@ impl ConfigurationReader<'_> {
             client: Vec::new(),
             fill: None,
             timeout_s: TIMEOUT_S,
+            start_s: START_S,
             operations: Vec::new(),
         };
         for (key, value) in
@@ -39,10 +44,8 @@ impl ConfigurationReader<'_> {
             match key.get_ref().as_ref() {
                 "client" => program.client = self.read_command(value),
                 "fill" => program.fill = Some(self.read_command(value)),
-                "timeout" => {
-                    let seconds = self.read_whole_number(value).unwrap_or_default();
-                    program.timeout_s = seconds.unsigned_abs();
-                }
+                "timeout" => program.timeout_s = self.read_seconds(value),
+                "start" => program.start_s = self.read_seconds(value),
                 "operations" => program.operations = self.read_weights(value),
                 name => self.refuse(
                     key.span().start,
@@ -60,6 +63,10 @@ impl ConfigurationReader<'_> {
             self.refuse(start, format!("has no operations: write {OPERATIONS}"));
         }
         self.found.program = Some(program);
+    }
+
+    fn read_seconds(&mut self, value: &Spanned<DeValue<'_>>) -> u64 {
+        self.read_whole_number(value).unwrap_or_default().unsigned_abs()
     }
 
     /// A text is a program; a list has its arguments, too.

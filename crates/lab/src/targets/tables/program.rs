@@ -19,9 +19,11 @@ use bakeoff_experiment::{Cell, EngineState, Factor, ThreadPlacement};
 use bakeoff_load::{ClientShare, Driver};
 use bakeoff_results::Measures;
 use bakeoff_results::measure::DATABASE_GROUP;
-use bakeoff_workloads::{Claims, ClientProgram, Name, PreparedWorkload, Workload};
+use bakeoff_workloads::{
+    Claims, ClientProgram, Name, PreparedWorkload, Workload, are_programs_inside,
+};
 
-use self::client::ProgramClient;
+use self::client::{DatabaseUse, ProgramClient};
 pub use self::environment::DatabaseTerms;
 use self::host::ProgramHost;
 use self::user::ServerUser;
@@ -124,7 +126,8 @@ pub fn try_program(
     host.fill(share.seed, &mut || {})?;
     let (process, chooser) = (host.start_client(0, &share)?, prepared.make_client(0, 1, 1));
     let timeout = Duration::from_secs(program.timeout_s);
-    let mut client = ProgramClient::new(chooser, &kinds, process, timeout);
+    let database = DatabaseUse::default();
+    let mut client = ProgramClient::new(chooser, &kinds, process, timeout, &database);
     client.try_operations().map_err(TrialError::User)
 }
 
@@ -134,6 +137,7 @@ pub struct ProgramTarget<'a> {
     open: OpenDatabase<'a>,
     ready: &'a Ready,
     timeout: Duration,
+    used: DatabaseUse,
 }
 
 impl<'a> ProgramTarget<'a> {
@@ -143,9 +147,20 @@ impl<'a> ProgramTarget<'a> {
         place: &TargetPlace,
     ) -> Result<Self, TrialError> {
         let database = ready.open_database(place, ready.resolved.durability)?;
-        let host = host_trial(ready, program, place, &*database)?;
+        let mut host = host_trial(ready, program, place, &*database)?;
+        let group = place.find_group(DATABASE_GROUP);
+        if let Some(group) = group.filter(|_| are_programs_inside(&ready.resolved.levels)) {
+            let failed = |error| TrialError::place_error("programs can't be limited", error);
+            host.join_groups(&group.cgroups).map_err(failed)?;
+        }
         let timeout = Duration::from_secs(program.timeout_s);
-        Ok(Self { host, open: OpenDatabase::new(ready, database), ready, timeout })
+        Ok(Self {
+            host,
+            open: OpenDatabase::new(ready, database),
+            ready,
+            timeout,
+            used: DatabaseUse::default(),
+        })
     }
 }
 
@@ -168,7 +183,7 @@ impl RunningTarget for ProgramTarget<'_> {
         let process = self.host.start_client(number, share)?;
         let Ready { prepared, kinds, .. } = self.ready;
         let chooser = prepared.make_client(number, share.of, share.seed);
-        Ok(Box::new(ProgramClient::new(chooser, kinds, process, self.timeout)))
+        Ok(Box::new(ProgramClient::new(chooser, kinds, process, self.timeout, &self.used)))
     }
 
     fn debt(&self) -> Result<Option<Debt>, TrialError> {
@@ -193,18 +208,19 @@ impl RunningTarget for ProgramTarget<'_> {
 
     /// The programs are this process's children. Where the engine is a library, it is in them.
     fn groups(&self) -> Vec<(&'static str, Processes)> {
-        let root = std::process::id();
         match self.open.database().server() {
             Some(apart) => vec![
                 (DATABASE_GROUP, Processes::Family(apart)),
-                (APPLICATION_GROUP, Processes::Without { root, apart }),
+                (APPLICATION_GROUP, Processes::Children { apart: Some(apart) }),
             ],
-            None => vec![(DATABASE_GROUP, Processes::Family(root))],
+            None => vec![(DATABASE_GROUP, Processes::Children { apart: None })],
         }
     }
 
     fn counters(&self) -> Measures {
-        self.open.counters()
+        let mut measures = self.open.counters();
+        measures.extend(self.used.measures());
+        measures
     }
 
     fn writes_back(&self) -> Vec<&str> {

@@ -35,6 +35,8 @@ pub enum ProgramReply {
     Ready,
     /// The operation has been done.
     Done { rows: u64, bytes: u64 },
+    /// The part of this operation that was the database's.
+    InDatabase { statements: u64, micros: u64 },
     /// Transactions that it ran again in this operation.
     Retried(u64),
     /// The operation has failed.
@@ -59,7 +61,11 @@ impl ProgramReply {
                 Some(Ok(times)) => Self::Retried(times),
                 _ => return Err(wrong("write `retry` and a whole number")),
             },
-            _ => return Err(wrong("valid are ready, ok, retry and error")),
+            "database" => match (numbers.next(), numbers.next()) {
+                (Some(Ok(statements)), Some(Ok(micros))) => Self::InDatabase { statements, micros },
+                _ => return Err(wrong("write `database STATEMENTS MICROSECONDS`")),
+            },
+            _ => return Err(wrong("valid are ready, ok, retry, database and error")),
         };
         match numbers.next() {
             None => Ok(reply),
@@ -158,6 +164,7 @@ mod tests {
             ("ok", ProgramReply::Done { rows: 0, bytes: 0 }),
             ("ok 3  120", ProgramReply::Done { rows: 3, bytes: 120 }),
             ("retry 2", ProgramReply::Retried(2)),
+            ("database 9 40", ProgramReply::InDatabase { statements: 9, micros: 40 }),
             ("error no such row", ProgramReply::Failed("no such row".into())),
         ] {
             assert_eq!(read(line), Ok(reply), "{line}");
@@ -168,6 +175,7 @@ mod tests {
             ("ok 3", "two whole numbers"),
             ("ok -1 2", "two whole numbers"),
             ("ok 1 2 3", "more words"),
+            ("database 9", "STATEMENTS MICROSECONDS"),
             ("retry 99999999999999999999", "a whole number"),
         ] {
             let told = read(line).expect_err(line);
