@@ -48,7 +48,7 @@ end
 
 def load_redmine
   ENV.update("RAILS_ENV" => "production", "RAILS_LOG_TO_STDOUT" => "1", "SECRET_KEY_BASE" => "0" * 64,
-             "BUNDLE_GEMFILE" => "/nonexistent")
+             "BUNDLE_GEMFILE" => "/nonexistent", "REDMINE_INSTANCE" => "bakeoff")
   connection = describe_connection
   require(File.join(FOLDER, "config/application"))
   RedmineApp::Application.config.define_singleton_method(:database_configuration) { { "production" => connection } }

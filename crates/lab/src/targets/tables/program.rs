@@ -108,7 +108,27 @@ pub fn fill_by_program(
     database: &dyn Database,
     alive: &mut dyn FnMut(),
 ) -> Result<(), TrialError> {
-    host_trial(ready, program, place, database)?.fill(ready.resolved.seed, alive)
+    let host = host_trial(ready, program, place, database)?;
+    fill_schema(&host, &*ready.prepared, database, ready.resolved.seed, alive)
+}
+
+/// Where the workload has no table, the program makes them.
+fn fill_schema(
+    host: &ProgramHost,
+    prepared: &dyn PreparedWorkload,
+    database: &dyn Database,
+    seed: u64,
+    alive: &mut dyn FnMut(),
+) -> Result<(), TrialError> {
+    let lends = prepared.schema().tables.is_empty();
+    if lends {
+        database.lend_schema()?;
+    }
+    host.fill(seed, alive)?;
+    if lends {
+        database.return_schema()?;
+    }
+    Ok(())
 }
 
 /// Has an application's own program fill the tables of an open database, if it does that, and runs
@@ -123,7 +143,7 @@ pub fn try_program(
     let kinds = Kinds::from_operations(workload.operations(), |_| true);
     let kinds = kinds.ok_or_else(|| TrialError::process_error("no operation"))?;
     let host = make_host(program, opened, None)?;
-    host.fill(share.seed, &mut || {})?;
+    fill_schema(&host, prepared, opened.database, share.seed, &mut || {})?;
     let (process, chooser) = (host.start_client(0, &share)?, prepared.make_client(0, 1, 1));
     let timeout = Duration::from_secs(program.timeout_s);
     let database = DatabaseUse::default();

@@ -41,8 +41,8 @@ impl DatabaseUse {
             ("program_in_database_us", &self.in_database_us),
             ("program_operations_us", &self.operations_us),
         ];
-        if self.statements.load(Relaxed) > 0 {
-            counts.map(|(name, count)| measures.set_counter(name, count.load(Relaxed)));
+        for (name, count) in counts.into_iter().filter(|_| self.statements.load(Relaxed) > 0) {
+            measures.set_counter(name, count.load(Relaxed));
         }
         measures
     }
