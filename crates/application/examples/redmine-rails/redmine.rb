@@ -52,7 +52,7 @@ def load_redmine
   connection = describe_connection
   require(File.join(FOLDER, "config/application"))
   RedmineApp::Application.config.define_singleton_method(:database_configuration) { { "production" => connection } }
-  RedmineApp::Application.config.log_level = :warn
+  RedmineApp::Application.config.log_level = :error
   require(File.join(FOLDER, "config/environment"))
   ActiveRecord::Base.connection.execute("SELECT 1")
 rescue LoadError, StandardError => e
