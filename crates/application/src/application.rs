@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bakeoff_engines::own_server::OwnServer;
 use bakeoff_engines::{Declared, Statement};
-use bakeoff_workloads::{ClientProgram, PREPARED, TextSource, WorkloadScale};
+use bakeoff_workloads::{ClientProgram, PREPARED, PROGRAMS, TextSource, WorkloadScale};
 
 use crate::configuration::{Configuration, PlacedText, ProgramTable};
 use crate::copied::CopiedReader;
@@ -178,12 +178,13 @@ impl ApplicationCompiler<'_> {
         }
         if let Some(program) = &configuration.program {
             let script = self.files.operations().next();
-            let wrong = match (script, &self.files.program) {
+            let has_program = self.files.program.is_some() || self.files.find_example().is_some();
+            let wrong = match (script, has_program) {
                 (Some((name, _)), _) => Some(format!(
                     "has a program as its client, and the script `{name}.sql`, too: keep one of them"
                 )),
-                (None, None) => Some("has a program, which only a folder can bring".into()),
-                (None, Some(_)) => None,
+                (None, false) => Some("has a program, which only a folder can bring".into()),
+                (None, true) => None,
             };
             if let Some(wrong) = wrong {
                 self.mistakes.add(program.place.clone(), wrong);
@@ -287,17 +288,25 @@ impl CompiledFiles {
             let summary = format!("the variable :{}", factor.name.text);
             declare_choice(&factor.name.text, &summary, &factor.levels)
         });
-        let prepared = self.configuration.program.is_none().then_some(&PREPARED);
-        mix.into_iter().chain(own).chain(prepared).collect()
+        let last = if self.configuration.program.is_some() { &PROGRAMS } else { &PREPARED };
+        mix.into_iter().chain(own).chain([last]).collect()
     }
 
     fn describe_program(&self, files: &ApplicationFiles) -> Option<ClientProgram> {
-        let ProgramTable { client, fill, audit, timeout_s, .. } =
+        let ProgramTable { mut client, mut fill, audit, timeout_s, start_s, .. } =
             self.configuration.program.clone()?;
-        let folder = files.program.as_ref()?.path.clone();
+        let folder = match (&files.program, files.find_example()) {
+            (Some(folder), _) => folder.path.clone(),
+            (None, Some(example)) => {
+                client = example.inline_command(&client);
+                fill = fill.map(|command| example.inline_command(&command));
+                "/".into()
+            }
+            (None, None) => return None,
+        };
         let scales = self.configuration.scales.iter();
         let scales = scales.map(|(name, scale)| (name.clone().into(), *scale)).collect();
-        Some(ClientProgram { folder, client, fill, audit, timeout_s, scales })
+        Some(ClientProgram { folder, client, fill, audit, timeout_s, start_s, scales })
     }
 
     fn describe_scales(&self) -> Vec<WorkloadScale> {
@@ -314,7 +323,12 @@ impl CompiledFiles {
                 1 => "1 table".to_owned(),
                 many => format!("{many} tables"),
             };
-            let summary = format!("{} rows in {tables}", group_digits(all));
+            let summary = match &self.configuration.program {
+                Some(program) if program.fill.is_some() => {
+                    format!("what its program makes with the scale {scale}")
+                }
+                _ => format!("{} rows in {tables}", group_digits(all)),
+            };
             WorkloadScale { name: name.clone().into(), summary: summary.into(), bytes }
         });
         scales.collect()

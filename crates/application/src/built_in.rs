@@ -7,7 +7,7 @@ use bakeoff_workloads::{WORKLOADS, Workload};
 use crate::{Application, EXAMPLES, ExampleFolder};
 
 /// Examples that are workloads, too.
-const FOLDERS: [&str; 1] = ["point"];
+const FOLDERS: [&str; 2] = ["point", "redmine-rails"];
 
 static APPLICATIONS: LazyLock<Vec<Application>> = LazyLock::new(|| {
     let folders = EXAMPLES.iter().filter(|example| FOLDERS.contains(&example.name));

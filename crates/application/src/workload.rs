@@ -8,8 +8,8 @@ use bakeoff_engines::{
     Action, Declared, DeclaredLevels, LevelForm, Preparation, Schema, Statement,
 };
 use bakeoff_workloads::{
-    ClientProgram, FigureOfMerit, Name, OperationCounts, PREPARED, PreparedWorkload, TextSource,
-    Workload, WorkloadParameters, WorkloadScale, read_preparation,
+    ClientProgram, FigureOfMerit, Name, OperationCounts, PREPARED, PROGRAMS, PreparedWorkload,
+    TextSource, Workload, WorkloadParameters, WorkloadScale, read_preparation,
 };
 
 use crate::application::{Application, list_statements};
@@ -23,7 +23,7 @@ use crate::prepared::PreparedApplication;
 pub const MIX: &str = "mix";
 
 /// The factors that are no variables.
-pub static BUILT_IN_FACTORS: [&str; 2] = [MIX, PREPARED.name];
+pub static BUILT_IN_FACTORS: [&str; 3] = [MIX, PREPARED.name, PROGRAMS.name];
 
 impl Workload for Application {
     fn name(&self) -> &str {

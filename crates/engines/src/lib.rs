@@ -387,6 +387,17 @@ pub trait Database: Send + Sync {
         None
     }
 
+    /// Lets sessions make tables in a database that has none, until [`Self::return_schema`]. Only a
+    /// server has rights to lend.
+    fn lend_schema(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Leaves sessions the rows of what they have made.
+    fn return_schema(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// The engine's counters since the opening (name, value), for the record.
     fn counters(&self) -> Vec<(&'static str, u64)> {
         Vec::new()

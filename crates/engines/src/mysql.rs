@@ -391,6 +391,14 @@ impl Database for MariaDbDatabase {
         self.private.as_ref().map(|private| private.server.pid())
     }
 
+    fn lend_schema(&self) -> Result<()> {
+        rights::lend_schema(&mut self.connect()?).map_err(error::to_error)
+    }
+
+    fn return_schema(&self) -> Result<()> {
+        rights::grant_rights(&mut self.connect()?).map_err(error::to_error)
+    }
+
     fn address(&self) -> Option<DatabaseAddress> {
         let opts = &self.client;
         let listens = match opts.get_socket() {

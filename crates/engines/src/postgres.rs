@@ -381,6 +381,14 @@ impl Database for PostgresDatabase {
         self.private.as_ref().map(|private| private.server.pid())
     }
 
+    fn lend_schema(&self) -> Result<()> {
+        rights::lend_schema(&mut self.connect()?)
+    }
+
+    fn return_schema(&self) -> Result<()> {
+        rights::return_schema(&mut self.connect()?)
+    }
+
     fn address(&self) -> Option<DatabaseAddress> {
         let config = &self.client;
         let port = config.get_ports().first().copied().unwrap_or(external::PORT);

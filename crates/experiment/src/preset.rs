@@ -79,6 +79,10 @@ pub fn presets() -> &'static [Preset] {
             name: "redmine-steady",
             toml: include_str!("../../../experiments/redmine-steady.toml"),
         },
+        Preset {
+            name: "redmine-rails",
+            toml: include_str!("../../../experiments/redmine-rails.toml"),
+        },
         Preset { name: "oltp", toml: include_str!("../../../experiments/oltp.toml") },
         Preset { name: "text-oltp", toml: include_str!("../../../experiments/text-oltp.toml") },
         Preset { name: "vote", toml: include_str!("../../../experiments/vote.toml") },

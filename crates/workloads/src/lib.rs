@@ -47,6 +47,7 @@ pub use keys::{KeyDistribution, KeySampler};
 pub use ledger::read_claim_clock;
 pub use preparation::{PREPARED, read_preparation};
 pub use program::ClientProgram;
+pub use program::{PROGRAMS, are_programs_inside};
 pub use rows_file::{ArticleCallback, COLLECTIONS, Collection, RowsFile, unpack};
 pub use source::{RowsError, SourceError, Take};
 pub use table_statements::{On, ReadBuilder, Updates, on_table};

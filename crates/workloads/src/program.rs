@@ -2,7 +2,29 @@
 
 use std::path::PathBuf;
 
+use bakeoff_engines::{Declared, DeclaredLevels};
+
 use crate::Name;
+
+const OUTSIDE: &str = "outside";
+const INSIDE: &str = "inside";
+
+/// Whether the processes of an application's own program share the database's memory.
+pub static PROGRAMS: Declared = Declared {
+    name: "programs",
+    summary: "outside or inside the database's limit of memory, for an application's own program; with SQLite always inside",
+    syntax: "outside; inside",
+    default: OUTSIDE,
+    canonical: &|text| match text {
+        OUTSIDE | INSIDE => Ok(text.into()),
+        _ => Err(format!("`{text}` is no level of `programs`\nvalid: {OUTSIDE}, {INSIDE}")),
+    },
+};
+
+/// Whether a program's clients join the database's group.
+pub fn are_programs_inside(levels: &DeclaredLevels) -> bool {
+    levels.level_of(&PROGRAMS) == INSIDE
+}
 
 /// How the processes of an application's own program are started. A command is a program and its
 /// arguments.
@@ -18,6 +40,8 @@ pub struct ClientProgram {
     pub audit: Option<Vec<String>>,
     /// How many seconds an operation may take before the process counts as hung.
     pub timeout_s: u64,
+    /// How many seconds a client may take until it is ready.
+    pub start_s: u64,
     /// Names of scales, and the number that each stands for.
     pub scales: Vec<(Name, i64)>,
 }

@@ -8,6 +8,8 @@ use crate::SourcePlace;
 
 /// How many seconds an operation may take where nothing else is said.
 const TIMEOUT_S: u64 = 10;
+/// And the start of a client.
+const START_S: u64 = 10;
 
 /// The table, as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,11 +20,13 @@ pub struct ProgramTable {
     pub fill: Option<Vec<String>>,
     pub audit: Option<Vec<String>>,
     pub timeout_s: u64,
+    /// How many seconds a client may take until it is ready.
+    pub start_s: u64,
     /// Names and weights; at least one.
     pub operations: Vec<(PlacedText, u32)>,
 }
 
-const KEYS: &str = "client, fill, audit, operations, timeout";
+const KEYS: &str = "client, fill, audit, operations, start, timeout";
 const OPERATIONS: &str = "`operations = { buy = 1, browse = 9 }`";
 
 impl ConfigurationReader<'_> {
@@ -33,6 +37,7 @@ impl ConfigurationReader<'_> {
             fill: None,
             audit: None,
             timeout_s: TIMEOUT_S,
+            start_s: START_S,
             operations: Vec::new(),
         };
         for (key, value) in
@@ -42,10 +47,8 @@ impl ConfigurationReader<'_> {
                 "client" => program.client = self.read_command(value),
                 "fill" => program.fill = Some(self.read_command(value)),
                 "audit" => program.audit = Some(self.read_command(value)),
-                "timeout" => {
-                    let seconds = self.read_whole_number(value).unwrap_or_default();
-                    program.timeout_s = seconds.unsigned_abs();
-                }
+                "timeout" => program.timeout_s = self.read_seconds(value),
+                "start" => program.start_s = self.read_seconds(value),
                 "operations" => program.operations = self.read_weights(value),
                 name => self.refuse(
                     key.span().start,
@@ -63,6 +66,10 @@ impl ConfigurationReader<'_> {
             self.refuse(start, format!("has no operations: write {OPERATIONS}"));
         }
         self.found.program = Some(program);
+    }
+
+    pub(super) fn read_seconds(&mut self, value: &Spanned<DeValue<'_>>) -> u64 {
+        self.read_whole_number(value).unwrap_or_default().unsigned_abs()
     }
 
     /// A text is a program; a list has its arguments, too.

@@ -115,10 +115,6 @@ impl ConfigurationReader<'_> {
         self.found.server = Some(server);
     }
 
-    fn read_seconds(&mut self, value: &Spanned<DeValue<'_>>) -> u64 {
-        self.read_whole_number(value).unwrap_or_default().unsigned_abs()
-    }
-
     fn read_signal(&mut self, value: &Spanned<DeValue<'_>>) -> Signal {
         let name = self.read_text(value).map(|it| it.text).unwrap_or_default();
         let found = SIGNALS.iter().find(|(known, _)| *known == name);

@@ -12,5 +12,6 @@ mod fuzz;
 mod mistakes;
 mod pgbench;
 mod preparation;
+mod redmine_rails;
 mod servers;
 mod stage;

@@ -85,3 +85,31 @@ fn programs_that_misbehave_are_ended_with_all_that_they_started() {
         }
     });
 }
+
+/// Its tables are made by the sessions' user, who may make none afterwards.
+#[test]
+fn redmine_itself_is_the_client_where_it_is_installed() {
+    if !Path::new("/usr/share/redmine/lib/redmine/version.rb").exists() {
+        eprintln!("skipped: no Redmine");
+        return;
+    }
+    let engine = if super::servers::installed(&["postgres"]) { "postgres" } else { "sqlite" };
+    let place = Place::new();
+    let few = "--clients 1 --seconds 0.5 --repetitions 1 --factor programs=inside";
+    place.typed(&format!("run redmine-rails --engine {engine} {few} --out r")).code(0);
+    let document = place.json("r");
+    let trial = &document["trials"].as_array().unwrap().last().unwrap();
+    assert_eq!(trial["valid"], true, "{trial}");
+    let operations = trial["operations"].as_array().unwrap();
+    assert!(operations.iter().all(|it| it["count"].as_u64() >= Some(20) && it["errors"] == 0));
+    let measures = trial["measures"].as_array().unwrap();
+    let value = |name: &str, scope: serde_json::Value| {
+        let mut found = measures.iter().filter(|it| it["name"] == name && it["scope"] == scope);
+        found.next().and_then(|it| it["value"].as_f64()).unwrap_or_default()
+    };
+    let [all, inside] = ["program_operations_us", "program_in_database_us"]
+        .map(|name| value(name, "target".into()));
+    assert!(0.0 < inside && inside < all, "{trial}");
+    let group = if engine == "sqlite" { "database" } else { "application" };
+    assert!(value("cpu", serde_json::json!({ "processes": group })) > 0.0, "{trial}");
+}

@@ -33,6 +33,10 @@ pub(super) fn grant_rights(root: &mut Conn) -> std::result::Result<(), mysql::Er
     root.query_drop(format!("GRANT {ROWS} ON {DATABASE}.* TO '{CLIENT}'@'localhost'"))
 }
 
+pub(super) fn lend_schema(root: &mut Conn) -> std::result::Result<(), mysql::Error> {
+    root.query_drop(format!("GRANT ALL ON {DATABASE}.* TO '{CLIENT}'@'localhost'"))
+}
+
 /// As long as one is there, a private server takes clients' files. An external one is its owner's.
 pub(super) struct LocalFilesPermit<'a>(&'a MariaDbDatabase);
 

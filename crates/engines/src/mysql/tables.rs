@@ -15,6 +15,10 @@ pub(super) fn create_schema(
     engine: &str,
     leftovers: LeftoverPolicy,
 ) -> Result<()> {
+    if schema.tables.is_empty() && leftovers == LeftoverPolicy::Keep {
+        // An application's own program makes them.
+        return Ok(());
+    }
     let found = list_tables(server)?;
     survey::refuse_others(find_others(&found))?;
     let is_wanted = |it: &FoundTable| {

@@ -124,7 +124,18 @@ fn widen_pool(server: &mut Conn, schema: &Schema) {
 }
 
 pub(super) fn check_tables(server: &mut Conn, schema: &Schema, how: &str) -> Result<Vec<String>> {
-    let text = format!("CHECK TABLE {} {how}", join_names(schema));
+    let names = match schema.tables.is_empty() {
+        false => join_names(schema),
+        // Those of an application's own program.
+        true => {
+            let found: Vec<String> = server.query("SHOW TABLES").map_err(error::to_error)?;
+            found.iter().map(|name| SQL.quote(name)).collect::<Vec<_>>().join(", ")
+        }
+    };
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let text = format!("CHECK TABLE {names} {how}");
     let lines: Vec<(String, String, String, String)> =
         server.query(text).map_err(error::to_error)?;
     let wrong = lines.into_iter().filter(|(_, _, kind, what)| match kind.as_str() {

@@ -35,6 +35,20 @@ pub(super) fn grant_rights(client: &mut Client, schema: &Schema) -> Result<()> {
     change.commit().map_err(to_error)
 }
 
+pub(super) fn lend_schema(client: &mut Client) -> Result<()> {
+    run(client, &format!("GRANT CREATE ON SCHEMA public TO {CLIENT}"))
+}
+
+pub(super) fn return_schema(client: &mut Client) -> Result<()> {
+    let rows = ROWS.join(", ");
+    let text = format!(
+        "REASSIGN OWNED BY {CLIENT} TO CURRENT_USER; REVOKE CREATE ON SCHEMA public FROM {CLIENT}; \
+         GRANT {rows} ON ALL TABLES IN SCHEMA public TO {CLIENT}; \
+         GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {CLIENT}"
+    );
+    run(client, &text)
+}
+
 fn run(client: &mut impl GenericClient, text: &str) -> Result<()> {
     client.batch_execute(text).map_err(to_error)
 }

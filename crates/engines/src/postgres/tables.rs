@@ -13,6 +13,10 @@ pub(super) fn create_schema(
     schema: &Schema,
     leftovers: LeftoverPolicy,
 ) -> Result<()> {
+    if schema.tables.is_empty() && leftovers == LeftoverPolicy::Keep {
+        // An application's own program makes them.
+        return Ok(());
+    }
     let found = list_relations(client)?;
     survey::refuse_others(find_others(&found))?;
     let is_wanted = |relation: &Relation| {

@@ -162,10 +162,12 @@ fn preset_vocabulary() -> Vocabulary {
     let tests = ["test transaction keys", "transaction", "small large giant 10k 100k"];
     let fileio = ["pattern size files block sync access", "read write", ""];
     let vote = ["step connection rtt server", "page vote", "small large giant"];
+    let rails = ["programs", "create_issue process_issues", "small large giant"];
     let page = ["url requests_per_connection", "transaction", ""];
     vocabulary.workloads.extend([
         workload(&files, "fileio", fileio, &of_files),
         workload(&files, "page", page, &[Factor::CLIENTS, Factor::RATE]),
+        workload(&tables, "redmine-rails", rails, &Factor::OWN),
         workload(&tables, "oltp", tests, &Factor::OWN),
         workload(&tables, "text-oltp", tests, &Factor::OWN),
         workload(&tables, "vote", vote, &Factor::OWN),

@@ -240,7 +240,7 @@ fn what_can_not_be_opened_is_named() {
 error: unknown preset `redmin`
  |
  = help: did you mean `redmine`?
- = help: valid: articles/redmine, articles/text-oltp, articles/fileio, articles/vote, demo, redmine, redmine-sweep, redmine-steady, oltp, text-oltp, vote, power-cut, fileio, fileio-sysbench, fileio-database, fileio-compaction, page, articles
+ = help: valid: articles/redmine, articles/text-oltp, articles/fileio, articles/vote, demo, redmine, redmine-sweep, redmine-steady, redmine-rails, oltp, text-oltp, vote, power-cut, fileio, fileio-sysbench, fileio-database, fileio-compaction, page, articles
  = help: an experiment of your own is a file: `bakeoff run FILE.toml`; an application is a folder: `bakeoff run ./FOLDER`";
     assert_eq!(open("redmin"), unknown);
     let article = "\

@@ -13,6 +13,8 @@ pub struct RunDelays {
     roots: Vec<u32>,
     /// A process whose family is left out.
     apart: Option<u32>,
+    /// Whether only the descendants of the roots count.
+    below: bool,
     /// The account of each thread at the first and at the last look.
     threads: BTreeMap<u32, (ThreadScheduling, ThreadScheduling)>,
     looked: bool,
@@ -27,11 +29,17 @@ impl RunDelays {
         Self { apart: Some(apart), ..self }
     }
 
+    /// Of the descendants alone.
+    pub fn without_root(self) -> Self {
+        Self { below: true, ..self }
+    }
+
     /// A thread that is new since the first look counts with all its wait.
     pub fn look(&mut self) {
         let apart = self.apart.and_then(|root| list_family(root).ok()).unwrap_or_default();
         let all = self.roots.iter().filter_map(|root| list_family(*root).ok()).flatten();
-        for pid in all.filter(|pid| !apart.contains(pid)) {
+        let left_out = |pid: &u32| apart.contains(pid) || self.below && self.roots.contains(pid);
+        for pid in all.filter(|pid| !left_out(pid)) {
             let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
             for thread in threads {
                 let name = thread.file_name();

@@ -94,6 +94,14 @@ impl Usage {
         let apart = Self::of_family(apart)?;
         Ok(Self::of_family(root)? - apart)
     }
+
+    /// Of all below this process, without `apart` and its descendants.
+    pub fn of_children(apart: Option<u32>) -> io::Result<Self> {
+        let (own, root) = (Self::from_this_process()?, std::process::id());
+        let family =
+            apart.map_or_else(|| Self::of_family(root), |it| Self::of_family_without(root, it));
+        Ok(family? - own)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -131,6 +131,10 @@ pub enum Processes {
         root: u32,
         apart: u32,
     },
+    /// All below this process, which is in no group, without one of them and all below it.
+    Children {
+        apart: Option<u32>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -21,11 +21,13 @@ use bakeoff_experiment::{Cell, EngineState, Factor, ThreadPlacement};
 use bakeoff_load::{BlockingClient as _, ClientShare, Driver};
 use bakeoff_results::Measures;
 use bakeoff_results::measure::DATABASE_GROUP;
-use bakeoff_workloads::{Claims, ClientProgram, Name, PreparedWorkload, Workload};
+use bakeoff_workloads::{
+    Claims, ClientProgram, Name, PreparedWorkload, Workload, are_programs_inside,
+};
 
 use self::audit::KeyAudit;
 pub use self::claims::read_acknowledged;
-use self::client::ProgramClient;
+use self::client::{DatabaseUse, ProgramClient};
 pub use self::environment::DatabaseTerms;
 use self::host::ProgramHost;
 use super::kinds::Kinds;
@@ -120,7 +122,27 @@ pub fn fill_by_program(
     database: &dyn Database,
     alive: &mut dyn FnMut(),
 ) -> Result<(), TrialError> {
-    host_trial(ready, program, place, database)?.fill(ready.resolved.seed, alive)
+    let host = host_trial(ready, program, place, database)?;
+    fill_schema(&host, &*ready.prepared, database, ready.resolved.seed, alive)
+}
+
+/// Where the workload has no table, the program makes them.
+fn fill_schema(
+    host: &ProgramHost,
+    prepared: &dyn PreparedWorkload,
+    database: &dyn Database,
+    seed: u64,
+    alive: &mut dyn FnMut(),
+) -> Result<(), TrialError> {
+    let lends = prepared.schema().tables.is_empty();
+    if lends {
+        database.lend_schema()?;
+    }
+    host.fill(seed, alive)?;
+    if lends {
+        database.return_schema()?;
+    }
+    Ok(())
 }
 
 /// Has an application's own program fill the tables of an open database, if it does that, and runs
@@ -135,10 +157,11 @@ pub fn try_program(
     let kinds = Kinds::from_operations(workload.operations(), |_| true);
     let kinds = kinds.ok_or_else(|| TrialError::process_error("no operation"))?;
     let host = make_host(program, opened, None)?;
-    host.fill(share.seed, &mut || {})?;
+    fill_schema(&host, prepared, opened.database, share.seed, &mut || {})?;
     let (process, chooser) = (host.start_client(0, &share)?, prepared.make_client(0, 1, 1));
     let timeout = Duration::from_secs(program.timeout_s);
-    let mut client = ProgramClient::new(chooser, &kinds, process, timeout);
+    let database = DatabaseUse::default();
+    let mut client = ProgramClient::new(chooser, &kinds, process, timeout, &database);
     client.try_operations().map_err(TrialError::User)
 }
 
@@ -148,6 +171,7 @@ pub struct ProgramTarget<'a> {
     open: OpenDatabase<'a>,
     ready: &'a Ready,
     timeout: Duration,
+    used: DatabaseUse,
 }
 
 impl<'a> ProgramTarget<'a> {
@@ -157,9 +181,20 @@ impl<'a> ProgramTarget<'a> {
         place: &TargetPlace,
     ) -> Result<Self, TrialError> {
         let database = ready.open_database(place, ready.resolved.durability)?;
-        let host = host_trial(ready, program, place, &*database)?;
+        let mut host = host_trial(ready, program, place, &*database)?;
+        let group = place.find_group(DATABASE_GROUP);
+        if let Some(group) = group.filter(|_| are_programs_inside(&ready.resolved.levels)) {
+            let failed = |error| TrialError::place_error("programs can't be limited", error);
+            host.join_groups(&group.cgroups).map_err(failed)?;
+        }
         let timeout = Duration::from_secs(program.timeout_s);
-        Ok(Self { host, open: OpenDatabase::new(ready, database), ready, timeout })
+        Ok(Self {
+            host,
+            open: OpenDatabase::new(ready, database),
+            ready,
+            timeout,
+            used: DatabaseUse::default(),
+        })
     }
 }
 
@@ -182,7 +217,7 @@ impl RunningTarget for ProgramTarget<'_> {
         let process = self.host.start_client(number, share)?;
         let Ready { prepared, kinds, .. } = self.ready;
         let chooser = prepared.make_client(number, share.of, share.seed);
-        let client = ProgramClient::new(chooser, kinds, process, self.timeout);
+        let client = ProgramClient::new(chooser, kinds, process, self.timeout, &self.used);
         Ok(Box::new(client.with_claims(claims)))
     }
 
@@ -197,7 +232,7 @@ impl RunningTarget for ProgramTarget<'_> {
         let process = self.host.start_client(number, &share)?;
         let Ready { prepared, kinds, .. } = self.ready;
         let chooser = prepared.make_client(number, clients, seed);
-        let mut client = ProgramClient::new(chooser, kinds, process, self.timeout);
+        let mut client = ProgramClient::new(chooser, kinds, process, self.timeout, &self.used);
         client.tell_to_go();
         Ok(Box::new(move || {
             let kind = (&mut client).choose_operation();
@@ -237,18 +272,19 @@ impl RunningTarget for ProgramTarget<'_> {
 
     /// The programs are this process's children. Where the engine is a library, it is in them.
     fn groups(&self) -> Vec<(&'static str, Processes)> {
-        let root = std::process::id();
         match self.open.database().server() {
             Some(apart) => vec![
                 (DATABASE_GROUP, Processes::Family(apart)),
-                (APPLICATION_GROUP, Processes::Without { root, apart }),
+                (APPLICATION_GROUP, Processes::Children { apart: Some(apart) }),
             ],
-            None => vec![(DATABASE_GROUP, Processes::Family(root))],
+            None => vec![(DATABASE_GROUP, Processes::Children { apart: None })],
         }
     }
 
     fn counters(&self) -> Measures {
-        self.open.counters()
+        let mut measures = self.open.counters();
+        measures.extend(self.used.measures());
+        measures
     }
 
     fn writes_back(&self) -> Vec<&str> {

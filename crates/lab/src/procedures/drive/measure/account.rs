@@ -38,6 +38,7 @@ impl UsageSnapshot {
                 Processes::Without { root, apart } => {
                     Usage::of_family_without(root, apart).map_err(failed)?
                 }
+                Processes::Children { apart } => Usage::of_children(apart).map_err(failed)?,
             };
             if groups.insert(name, (processes, usage)).is_some() {
                 let two = format!("two groups of processes are named `{name}`");

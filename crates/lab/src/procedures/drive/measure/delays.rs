@@ -32,6 +32,10 @@ impl SchedulingDelays {
                 Processes::Without { root, apart } => {
                     Some((name, RunDelays::from_roots(vec![root]).without_family(apart)))
                 }
+                Processes::Children { apart } => {
+                    let delays = RunDelays::from_roots(vec![std::process::id()]).without_root();
+                    Some((name, apart.into_iter().fold(delays, RunDelays::without_family)))
+                }
             });
         let mut delays = Self {
             groups: families.collect(),

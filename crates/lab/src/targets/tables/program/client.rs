@@ -2,11 +2,13 @@
 //! times it from its own side.
 
 use std::fmt::Write as _;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use bakeoff_load::{
     Blocking, BlockingClient, Driver, OperationOutcome, OperationSink, Pacer, WorkAmount,
 };
+use bakeoff_results::Measures;
 use bakeoff_workloads::{Claims, WorkloadClient};
 
 use super::super::kinds::Kinds;
@@ -18,12 +20,43 @@ use crate::monotonic::now_ns;
 /// How often a program may say in one operation that it ran something again.
 const MOST_RETRIES: u32 = 1000;
 
+/// What programs say that their operations had to do with the database, and how long these took.
+#[derive(Debug, Default)]
+pub struct DatabaseUse {
+    statements: AtomicU64,
+    in_database_us: AtomicU64,
+    operations_us: AtomicU64,
+}
+
+impl DatabaseUse {
+    fn add(&self, statements: u64, in_database_us: u64, operation: Duration) {
+        self.statements.fetch_add(statements, Relaxed);
+        self.in_database_us.fetch_add(in_database_us, Relaxed);
+        self.operations_us.fetch_add(operation.as_micros() as u64, Relaxed);
+    }
+
+    /// Nothing where no program says so.
+    pub fn measures(&self) -> Measures {
+        let mut measures = Measures::default();
+        let counts = [
+            ("program_statements", &self.statements),
+            ("program_in_database_us", &self.in_database_us),
+            ("program_operations_us", &self.operations_us),
+        ];
+        for (name, count) in counts.into_iter().filter(|_| self.statements.load(Relaxed) > 0) {
+            measures.set_counter(name, count.load(Relaxed));
+        }
+        measures
+    }
+}
+
 pub struct ProgramClient<'a> {
     /// It chooses operations, and runs none.
     pub chooser: Box<dyn WorkloadClient + 'a>,
     pub kinds: &'a Kinds,
     pub process: ProgramProcess<'a>,
     pub timeout: Duration,
+    pub database: &'a DatabaseUse,
     /// Where acknowledged keys are kept, if the power will be cut.
     claims: Option<Box<dyn Claims + 'a>>,
     /// Operations begun.
@@ -39,9 +72,10 @@ impl<'a> ProgramClient<'a> {
         kinds: &'a Kinds,
         process: ProgramProcess<'a>,
         timeout: Duration,
+        database: &'a DatabaseUse,
     ) -> Self {
         let (claims, request) = (None, String::new());
-        Self { chooser, kinds, process, timeout, claims, number: 0, request, fault: None }
+        Self { chooser, kinds, process, timeout, database, claims, number: 0, request, fault: None }
     }
 
     pub fn with_claims(self, claims: Option<Box<dyn Claims + 'a>>) -> Self {
@@ -72,6 +106,7 @@ impl<'a> ProgramClient<'a> {
         let name = self.kinds.any_name(self.kinds.operation(kind));
         let _ = writeln!(self.request, "do {name} {}", self.number);
         self.number += 1;
+        let begun = Instant::now();
         self.process.send(&self.request)?;
         let mut outcome = OperationOutcome::default();
         for _ in 0..MOST_RETRIES {
@@ -84,6 +119,9 @@ impl<'a> ProgramClient<'a> {
                 ProgramReply::Failed(why) => {
                     outcome.error = Some(why);
                     return Ok(outcome);
+                }
+                ProgramReply::InDatabase { statements, micros } => {
+                    self.database.add(statements, micros, begun.elapsed());
                 }
                 ProgramReply::Retried(times) => {
                     outcome.retries = outcome.retries.saturating_add(times);

@@ -30,7 +30,6 @@ use crate::process::{end_family, list_children};
 
 /// The descriptor on which a client is asked and answers.
 const DESCRIPTOR: RawFd = 3;
-const READY_TIMEOUT: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(20);
 /// What is passed on of bakeoff's own environment. The rest may hold secrets.
 const PASSED_ON: [&str; 5] = ["PATH", "LANG", "LC_ALL", "TZ", "TMPDIR"];
@@ -42,6 +41,8 @@ pub struct ProgramHost {
     variables: Vec<(String, OsString)>,
     user: Option<ServerUser>,
     log: ProgramLog,
+    /// What a client's process joins by writing to it.
+    joined: Vec<File>,
     /// This process's children that are none of the program's.
     others: HashSet<Pid>,
     living: Mutex<HashSet<Pid>>,
@@ -64,10 +65,18 @@ impl ProgramHost {
             variables,
             user,
             log: ProgramLog::new(log),
+            joined: Vec::new(),
             others: list_children().into_iter().collect(),
             living: Mutex::default(),
             _reserved: File::open("/dev/null")?,
         })
+    }
+
+    /// Its clients are processes of these groups, too.
+    pub fn join_groups(&mut self, groups: &[PathBuf]) -> io::Result<()> {
+        let opened = groups.iter().map(|group| File::options().write(true).open(group));
+        self.joined = opened.collect::<io::Result<_>>()?;
+        Ok(())
     }
 
     /// Starts a client's process, and waits until it is ready.
@@ -109,7 +118,8 @@ impl ProgramHost {
         let mut process = self.start_process(command, name, own, Some(&theirs))?;
         drop(theirs);
         process.socket = Some(ours);
-        match process.receive(|| "said `ready`".into(), READY_TIMEOUT) {
+        let start = Duration::from_secs(self.program.start_s);
+        match process.receive(|| "said `ready`".into(), start) {
             Ok(ProgramReply::Ready) => Ok(process),
             Ok(_) => Err(TrialError::User(process.end_faulty(&ProtocolFault::NotReady.into()))),
             Err(fault) => Err(TrialError::User(process.end_faulty(&fault))),
@@ -167,6 +177,9 @@ impl ProgramHost {
             .map_err(|error| failed(error.into()))?;
         let (user, parent) = (self.user.clone(), getpid());
         let asked_on = asked_on.map(|socket| socket.as_raw_fd());
+        // What fills the tables is no client.
+        let joined = self.joined.iter().filter(|_| asked_on.is_some());
+        let joined: Vec<RawFd> = joined.map(|group| group.as_raw_fd()).collect();
         // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
         unsafe {
             started.pre_exec(move || {
@@ -174,6 +187,11 @@ impl ProgramHost {
                     && libc::dup2(socket, DESCRIPTOR) < 0
                 {
                     return Err(io::Error::last_os_error());
+                }
+                for group in &joined {
+                    if libc::write(*group, c"0".as_ptr().cast(), 1) < 0 {
+                        return Err(io::Error::last_os_error());
+                    }
                 }
                 user.as_ref().map_or(Ok(()), ServerUser::become_user)?;
                 if libc::chdir(folder.as_ptr()) < 0 {

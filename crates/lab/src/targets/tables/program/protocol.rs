@@ -35,6 +35,8 @@ pub enum ProgramReply {
     Ready,
     /// The operation has been done.
     Done { rows: u64, bytes: u64 },
+    /// The part of this operation that was the database's.
+    InDatabase { statements: u64, micros: u64 },
     /// Transactions that it ran again in this operation.
     Retried(u64),
     /// The operation, or the reading of a key, has failed.
@@ -71,7 +73,14 @@ impl ProgramReply {
                 Some(Ok(times)) => Self::Retried(times),
                 _ => return Err(wrong("write `retry` and a whole number")),
             },
-            _ => return Err(wrong("valid are ready, ok, retry, ack, error, lost and torn")),
+            "database" => match (numbers.next(), numbers.next()) {
+                (Some(Ok(statements)), Some(Ok(micros))) => Self::InDatabase { statements, micros },
+                _ => return Err(wrong("write `database STATEMENTS MICROSECONDS`")),
+            },
+            _ => {
+                let words = "valid are ready, ok, retry, database, ack, error, lost and torn";
+                return Err(wrong(words));
+            }
         };
         match numbers.next() {
             None => Ok(reply),
@@ -86,6 +95,7 @@ impl ProgramReply {
             Self::Done { .. } => "ok",
             Self::Retried(_) => "retry",
             Self::Failed(_) => "error",
+            Self::InDatabase { .. } => "database",
             Self::Acknowledged(_) => "ack",
             Self::Lost => "lost",
             Self::Torn => "torn",
@@ -183,6 +193,7 @@ mod tests {
             ("ok", ProgramReply::Done { rows: 0, bytes: 0 }),
             ("ok 3  120", ProgramReply::Done { rows: 3, bytes: 120 }),
             ("retry 2", ProgramReply::Retried(2)),
+            ("database 9 40", ProgramReply::InDatabase { statements: 9, micros: 40 }),
             ("error no such row", ProgramReply::Failed("no such row".into())),
             ("ack order 7 of 9", ProgramReply::Acknowledged("order 7 of 9".into())),
             ("lost", ProgramReply::Lost),
@@ -197,6 +208,7 @@ mod tests {
             ("torn apart", "more words"),
             ("ok -1 2", "two whole numbers"),
             ("ok 1 2 3", "more words"),
+            ("database 9", "STATEMENTS MICROSECONDS"),
             ("retry 99999999999999999999", "a whole number"),
         ] {
             let told = read(line).expect_err(line);
