@@ -3,6 +3,34 @@
 //! An engine stores tables and runs declared statements in transactions. It must never know what
 //! the rows mean, who sends the statements, how they are timed, or what stands above or beside it:
 //! no workload, no disk model, no report. [`null`] shows the whole contract on one page.
+//!
+//! # Calls that have a default
+//!
+//! Of `Engine`, of `Database` or `kv::Store`; without it:
+//!
+//! - `settings`: reports and `bakeoff list settings` don't show what your levels set
+//! - `available`: it counts as installed everywhere: where it isn't, tests fail instead of being skipped, and nobody is
+//!   told what brings it
+//! - `standing`: users can't give your server settings of their own
+//! - `address`: the suite fails: an engine that stores something has files or a server that others reach. Over `kv` it is
+//!   the folder of the database, and only a server has to say more
+//! - `server`: no memory and no processor time of your server is measured or limited
+//! - `statement_check`: your engine runs every statement, SQL that a user wrote among them. Over `kv` it is
+//!   `Some(kv::check_statement)`
+//! - `is_log`: `--priced` takes what commits write for deferred work. `is_log` is asked
+//!   for the name under which a file was first written
+//! - `prepares`: your engine has no texts of SQL to prepare: the plan leaves it out at
+//!   `prepared=off`. If it has, a session obeys `OpenTerms::preparation`
+//! - `signatures`: no cut is placed in deferred work
+//! - `cache`: the plan doesn't say how large the engine's cache is
+//! - `least_memory`: the plan accepts every memory limit. Where the engine needs more, the kernel ends it
+//! - `survives_kill`: the suite expects every commit after `kill -9`: say `false` at levels whose commits stay in your
+//!   process
+//! - `loads_at`: the weakest level loads
+//! - `debt`: trials and cuts at `steady` fail. An engine that puts nothing off answers `Debt::default()`
+//! - `writes_back`: reports don't say where figures are *before the first checkpoint or compaction*. It names those of
+//!   `counters` that grow when deferred work is done
+//! - `cache_misses` (`Database` alone): a report has a dash in the place of the misses
 
 #![warn(missing_docs)]
 

@@ -4,6 +4,27 @@
 //!
 //! It knows targets, engines, workloads and disks by their contracts alone. It must never know how
 //! a figure is shown or judged: it records, and reports progress through [`RunObserver`].
+//!
+//! # The way of a trial
+//!
+//! 1. `experiment` reads a file and flags, with a `Vocabulary` of what the lab's `Registry` has. `Experiment::plan` makes
+//!    the list of blocks. A cell is one level of each factor, as text.
+//! 2. `lab::resolve_trial` turns a cell into a `ResolvedTrial` with typed values, or a `Refusal`: after this nobody parses
+//!    a level. `Plan` resolves every cell before anything runs, and `Preflight` tries everything that it needs.
+//! 3. A *planner* reads the run folder and hands out blocks. `until-decided` goes by what `analysis` says: it is in
+//!    `bakeoff/src/until_decided.rs`.
+//! 4. A *procedure* does something to the target: `drive` lets the clients work and has the target drain; `cut` cuts the
+//!    power and audits what is left. A `Place` is where the target has its files and processes. Closing it removes
+//!    everything.
+//! 5. The lab starts a process for the trial (`Program`), which reports in lines of JSON. Inside, `child` does the
+//!    procedure's other half, and `load::drive` runs the *drivers*, a thread each. A *pacer* says when the next operation is
+//!    to start.
+//! 6. All that a trial measured is one type, `results::TrialMeasurements`: one commit in `run.sqlite`.
+//! 7. `analysis` makes a `Document` of a run folder. A `Section` of `report` makes blocks of it, and a `ReportFormat` a
+//!    page, text or table.
+//!
+//! A trial's failure is a `TrialError`; one that every other would meet stops the run
+//! (`TrialError::stops_the_run`).
 
 pub mod answers;
 mod child;

@@ -3,6 +3,23 @@
 //! A workload declares a schema, statements and rows, and makes clients that run operations on an
 //! engine's session. It must never know which engine it runs on, how it is timed or paced, how many
 //! repetitions there are, or what becomes of the figures.
+//!
+//! # Calls that have a default
+//!
+//! Of `Workload` or `PreparedWorkload`; without it:
+//!
+//! - `figure_of_merit`, `counts`: engines are compared by the mean time of each operation
+//! - `factors`: an experiment can vary nothing of it. `payload` and `mix` in `jobs.rs` are factors
+//! - `estimate_size`, `estimate_entries`: the plan takes the bytes of the scale at every level of your factors, and doesn't
+//!   refuse too little memory for `tarantool:memtx`
+//! - `reads_back`: the engine `null` is allowed, which answers with made-up rows
+//! - `has_operation`: a trial waits for every operation, also for those that a mix leaves out
+//! - `find_preparation`: statements are prepared once a session. With the factor `PREPARED`, `read_preparation` of the
+//!   levels
+//! - `shapes_rows`: each level of a factor has data of its own, loaded once more
+//! - `find_violations`: after a trial only the engine's own check is made
+//! - `make_conditioner`: at `--state steady` the clients' own work is the preconditioning. It has to leave
+//!   rows and bytes as many as they were, within a tenth
 
 #![warn(missing_docs)]
 

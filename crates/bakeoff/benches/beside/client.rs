@@ -64,8 +64,15 @@ pub fn rates(place: &Path) -> bool {
     let socket = server.socket();
     let oltp = Oltp { socket, storage: "InnoDB", durability, scale, folder: place };
     oltp.load();
-    let theirs = |(test, clients)| sysbench::run(socket, test, rows, clients, seconds);
-    let all = work::compare(RATED, theirs, |(test, clients)| oltp.run(test, clients, seconds));
+    let share = |clients| usage::share_with_server(clients, server.pid());
+    let theirs = |(test, clients)| {
+        share(clients);
+        sysbench::run(socket, test, rows, clients, seconds)
+    };
+    let all = work::compare(RATED, theirs, |(test, clients)| {
+        share(clients);
+        oltp.run(test, clients, seconds)
+    });
     server.stop().expect("it stops");
     fs::remove_dir_all(folder).expect("it can be removed");
     let mut kept = true;

@@ -1,9 +1,10 @@
 //! Other programs: what they say, the processor time that they take, and the processors that they share.
 
 use std::process::Command;
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 
 /// Processors for the server and the clients together.
 const PROCESSORS: usize = 2;
@@ -74,9 +75,29 @@ pub fn figure(said: &str, word: &str) -> f64 {
 
 /// Leaves this process, and all that it starts, the first two processors that it may have.
 pub fn share_processors() {
-    let allowed = sched_getaffinity(None).expect("a thread may ask where it may run");
+    let few = first_processors(PROCESSORS);
+    sched_setaffinity(None, &few).expect("a thread may restrict itself");
+}
+
+/// Leaves a server, this process, and all that it starts one processor where there is one client: else
+/// the kernel's choice of two would outweigh what is compared.
+pub fn share_with_server(clients: usize, server: u32) {
+    let few = first_processors(if clients == 1 { 1 } else { PROCESSORS });
+    let threads = std::fs::read_dir(format!("/proc/{server}/task")).expect("the server runs");
+    let ids = threads.flatten().filter_map(|thread| thread.file_name().to_str()?.parse().ok());
+    for thread in ids.map(Pid::from_raw).chain([None]) {
+        // One that has just ended needs no processor.
+        let _ = sched_setaffinity(thread, &few);
+    }
+}
+
+/// Of those that the process had at first.
+fn first_processors(count: usize) -> CpuSet {
+    static ALLOWED: OnceLock<CpuSet> = OnceLock::new();
+    let ask = || sched_getaffinity(None).expect("a thread may ask where it may run");
+    let allowed = ALLOWED.get_or_init(ask);
     let mut few = CpuSet::new();
     let all = (0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number));
-    all.take(PROCESSORS).for_each(|number| few.set(number));
-    sched_setaffinity(None, &few).expect("a thread may restrict itself");
+    all.take(count).for_each(|number| few.set(number));
+    few
 }
