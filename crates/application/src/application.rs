@@ -293,7 +293,7 @@ impl CompiledFiles {
     }
 
     fn describe_program(&self, files: &ApplicationFiles) -> Option<ClientProgram> {
-        let ProgramTable { mut client, mut fill, audit, timeout_s, start_s, .. } =
+        let ProgramTable { mut client, mut fill, audit, paces_itself, timeout_s, start_s, .. } =
             self.configuration.program.clone()?;
         let folder = match (&files.program, files.find_example()) {
             (Some(folder), _) => folder.path.clone(),
@@ -306,7 +306,16 @@ impl CompiledFiles {
         };
         let scales = self.configuration.scales.iter();
         let scales = scales.map(|(name, scale)| (name.clone().into(), *scale)).collect();
-        Some(ClientProgram { folder, client, fill, audit, timeout_s, start_s, scales })
+        Some(ClientProgram {
+            folder,
+            client,
+            fill,
+            audit,
+            paces_itself,
+            timeout_s,
+            start_s,
+            scales,
+        })
     }
 
     fn describe_scales(&self) -> Vec<WorkloadScale> {

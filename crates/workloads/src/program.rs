@@ -38,6 +38,8 @@ pub struct ClientProgram {
     pub fill: Option<Vec<String>>,
     /// What is asked after a power cut whether acknowledged keys are there; `None`: nothing is.
     pub audit: Option<Vec<String>>,
+    /// Whether its clients choose when an operation begins, and tell of it afterwards.
+    pub paces_itself: bool,
     /// How many seconds an operation may take before the process counts as hung.
     pub timeout_s: u64,
     /// How many seconds a client may take until it is ready.

@@ -19,6 +19,7 @@ pub struct ProgramTable {
     pub client: Vec<String>,
     pub fill: Option<Vec<String>>,
     pub audit: Option<Vec<String>>,
+    pub paces_itself: bool,
     pub timeout_s: u64,
     /// How many seconds a client may take until it is ready.
     pub start_s: u64,
@@ -26,7 +27,7 @@ pub struct ProgramTable {
     pub operations: Vec<(PlacedText, u32)>,
 }
 
-const KEYS: &str = "client, fill, audit, operations, start, timeout";
+const KEYS: &str = "client, fill, audit, operations, pace, start, timeout";
 const OPERATIONS: &str = "`operations = { buy = 1, browse = 9 }`";
 
 impl ConfigurationReader<'_> {
@@ -36,6 +37,7 @@ impl ConfigurationReader<'_> {
             client: Vec::new(),
             fill: None,
             audit: None,
+            paces_itself: false,
             timeout_s: TIMEOUT_S,
             start_s: START_S,
             operations: Vec::new(),
@@ -47,6 +49,13 @@ impl ConfigurationReader<'_> {
                 "client" => program.client = self.read_command(value),
                 "fill" => program.fill = Some(self.read_command(value)),
                 "audit" => program.audit = Some(self.read_command(value)),
+                "pace" => {
+                    let pace = self.read_text(value).map(|it| it.text).unwrap_or_default();
+                    program.paces_itself = pace == "own";
+                    if !["own", "bakeoff"].contains(&&*pace) {
+                        self.refuse(value.span().start, "is neither `own` nor `bakeoff`");
+                    }
+                }
                 "timeout" => program.timeout_s = self.read_seconds(value),
                 "start" => program.start_s = self.read_seconds(value),
                 "operations" => program.operations = self.read_weights(value),

@@ -11,13 +11,14 @@ mod host;
 mod log;
 mod process;
 mod protocol;
+mod self_paced;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use bakeoff_engines::servers::ServerUser;
 use bakeoff_engines::{Database, Debt, Engine, EngineHome};
-use bakeoff_experiment::{Cell, EngineState, Factor, ThreadPlacement};
+use bakeoff_experiment::{Cell, EngineState, Factor, Rate, ThreadPlacement};
 use bakeoff_load::{BlockingClient as _, ClientShare, Driver};
 use bakeoff_results::Measures;
 use bakeoff_results::measure::DATABASE_GROUP;
@@ -30,6 +31,7 @@ pub use self::claims::read_acknowledged;
 use self::client::{DatabaseUse, ProgramClient};
 pub use self::environment::DatabaseTerms;
 use self::host::ProgramHost;
+use self::self_paced::SelfPacedClient;
 use super::kinds::Kinds;
 use super::open::OpenDatabase;
 use super::ready::Ready;
@@ -56,6 +58,13 @@ pub fn check_cell(
         return refused(
             Factor::ENGINE,
             &format!("the application brings its own server: name {own}"),
+        );
+    }
+    let paces_itself = workload.program().is_some_and(|program| program.paces_itself);
+    if paces_itself && cell.rate() != Rate::Closed {
+        return refused(
+            Factor::RATE,
+            "the program chooses when operations begin: name the rate `closed`",
         );
     }
     match engine.home() {
@@ -160,6 +169,10 @@ pub fn try_program(
     fill_schema(&host, prepared, opened.database, share.seed, &mut || {})?;
     let (process, chooser) = (host.start_client(0, &share)?, prepared.make_client(0, 1, 1));
     let timeout = Duration::from_secs(program.timeout_s);
+    if program.paces_itself {
+        let mut client = SelfPacedClient::new(&kinds, process, timeout, None);
+        return client.try_operation().map_err(TrialError::User);
+    }
     let database = DatabaseUse::default();
     let mut client = ProgramClient::new(chooser, &kinds, process, timeout, &database);
     client.try_operations().map_err(TrialError::User)
@@ -216,6 +229,9 @@ impl RunningTarget for ProgramTarget<'_> {
         let number = share.clients.start;
         let process = self.host.start_client(number, share)?;
         let Ready { prepared, kinds, .. } = self.ready;
+        if self.ready.program.is_some_and(|program| program.paces_itself) {
+            return Ok(Box::new(SelfPacedClient::new(kinds, process, self.timeout, claims)));
+        }
         let chooser = prepared.make_client(number, share.of, share.seed);
         let client = ProgramClient::new(chooser, kinds, process, self.timeout, &self.used);
         Ok(Box::new(client.with_claims(claims)))
@@ -228,6 +244,10 @@ impl RunningTarget for ProgramTarget<'_> {
         clients: usize,
         seed: u64,
     ) -> Result<ConditioningStep<'_>, TrialError> {
+        if self.ready.program.is_some_and(|program| program.paces_itself) {
+            let why = "its program works when it likes, and can't be asked for one operation";
+            return Err(TrialError::User(why.into()));
+        }
         let share = ClientShare { driver: number, clients: number..number + 1, of: clients, seed };
         let process = self.host.start_client(number, &share)?;
         let Ready { prepared, kinds, .. } = self.ready;

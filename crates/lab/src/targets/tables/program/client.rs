@@ -131,7 +131,10 @@ impl<'a> ProgramClient<'a> {
                         claims.store_claim(&make_record(&key, now_ns()));
                     }
                 }
-                other @ (ProgramReply::Ready | ProgramReply::Lost | ProgramReply::Torn) => {
+                other @ (ProgramReply::Ready
+                | ProgramReply::Told { .. }
+                | ProgramReply::Lost
+                | ProgramReply::Torn) => {
                     return Err(ProtocolFault::Unasked { said: other.to_word().into() }.into());
                 }
             }

@@ -8,6 +8,7 @@ use thiserror::Error;
 pub const MOST_LINE: usize = 4096;
 /// The most whole lines that may wait to be read.
 pub const MOST_UNREAD: usize = 1000;
+const OP: &str = "write `op NAME START_NS END_NS ok`, or `error TEXT` at its end";
 /// How many characters of a wrong line are shown.
 const SHOWN: usize = 80;
 
@@ -41,6 +42,8 @@ pub enum ProgramReply {
     Retried(u64),
     /// The operation, or the reading of a key, has failed.
     Failed(String),
+    /// It has chosen by itself to run an operation, at these times of `CLOCK_MONOTONIC`.
+    Told { name: String, started_ns: u64, ended_ns: u64, error: Option<String> },
     /// The database has promised to keep this key.
     Acknowledged(String),
     /// After a power cut: the key is not there.
@@ -62,6 +65,7 @@ impl ProgramReply {
                 "" => return Err(wrong("write `ack` and a key")),
                 key => return Ok(Self::Acknowledged(key.to_owned())),
             },
+            "op" => return Self::from_told(rest).ok_or_else(|| wrong(OP)),
             "lost" => Self::Lost,
             "torn" => Self::Torn,
             "ok" => match (numbers.next(), numbers.next()) {
@@ -78,7 +82,7 @@ impl ProgramReply {
                 _ => return Err(wrong("write `database STATEMENTS MICROSECONDS`")),
             },
             _ => {
-                let words = "valid are ready, ok, retry, database, ack, error, lost and torn";
+                let words = "valid are ready, ok, retry, database, ack, op, error, lost and torn";
                 return Err(wrong(words));
             }
         };
@@ -86,6 +90,17 @@ impl ProgramReply {
             None => Ok(reply),
             Some(_) => Err(wrong("it has more words than it may have")),
         }
+    }
+
+    fn from_told(rest: &str) -> Option<Self> {
+        let mut words = rest.splitn(4, ' ');
+        let name = words.next()?.to_owned();
+        let [started_ns, ended_ns] = [words.next()?.parse().ok()?, words.next()?.parse().ok()?];
+        let error = match words.next()? {
+            "ok" => None,
+            failed => Some(failed.strip_prefix("error")?.trim().to_owned()),
+        };
+        Some(Self::Told { name, started_ns, ended_ns, error })
     }
 
     /// The word that it begins with.
@@ -96,6 +111,7 @@ impl ProgramReply {
             Self::Retried(_) => "retry",
             Self::Failed(_) => "error",
             Self::InDatabase { .. } => "database",
+            Self::Told { .. } => "op",
             Self::Acknowledged(_) => "ack",
             Self::Lost => "lost",
             Self::Torn => "torn",
@@ -188,6 +204,8 @@ mod tests {
 
     #[test]
     fn lines_are_read_and_wrong_ones_are_told() {
+        let told =
+            |error| ProgramReply::Told { name: "buy".into(), started_ns: 17, ended_ns: 29, error };
         for (line, reply) in [
             ("ready", ProgramReply::Ready),
             ("ok", ProgramReply::Done { rows: 0, bytes: 0 }),
@@ -197,6 +215,8 @@ mod tests {
             ("error no such row", ProgramReply::Failed("no such row".into())),
             ("ack order 7 of 9", ProgramReply::Acknowledged("order 7 of 9".into())),
             ("lost", ProgramReply::Lost),
+            ("op buy 17 29 ok", told(None)),
+            ("op buy 17 29 error no row", told(Some("no row".into()))),
         ] {
             assert_eq!(read(line), Ok(reply), "{line}");
         }
@@ -205,6 +225,9 @@ mod tests {
             ("okay 1 2", "valid are"),
             ("ok 3", "two whole numbers"),
             ("ack", "a key"),
+            ("op buy 17 29", "START_NS"),
+            ("op buy 17 29 perhaps", "START_NS"),
+            ("op buy 17 -29 ok", "START_NS"),
             ("torn apart", "more words"),
             ("ok -1 2", "two whole numbers"),
             ("ok 1 2 3", "more words"),
