@@ -11,6 +11,7 @@ mod images;
 mod kept;
 mod page;
 mod power_cut;
+mod rails;
 mod redmine;
 mod shop_cuts;
 mod tarantool;
