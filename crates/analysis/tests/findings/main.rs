@@ -12,6 +12,7 @@ mod kept;
 mod page;
 mod placement;
 mod power_cut;
+mod rails;
 mod redmine;
 mod shop_cuts;
 mod tarantool;
