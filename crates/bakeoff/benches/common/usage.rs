@@ -81,6 +81,7 @@ pub fn share_processors() {
 
 /// Leaves a server, this process, and all that it starts one processor where there is one client: else
 /// the kernel's choice of two would outweigh what is compared.
+#[allow(dead_code, reason = "some benches start no server")]
 pub fn share_with_server(clients: usize, server: u32) {
     let few = first_processors(if clients == 1 { 1 } else { PROCESSORS });
     let threads = std::fs::read_dir(format!("/proc/{server}/task")).expect("the server runs");
