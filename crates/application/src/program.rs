@@ -1,5 +1,6 @@
 //! The folder of an application's own program: what tells it apart, and who else can change it.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -48,7 +49,7 @@ impl ProgramFolder {
 
     /// Why somebody else may decide what its programs do; `None` if nobody else can write to it.
     pub fn find_other_writer(&self) -> Option<String> {
-        let check = || check_alone(&trust::folder(&self.path)?);
+        let check = || check_alone(&trust::folder(&self.path)?, &mut BTreeSet::new());
         check().err().map(|error| error.to_string())
     }
 }
@@ -85,16 +86,19 @@ fn read_parts(dir: &Dir, bytes: &mut u64, parts: &mut Vec<String>) -> io::Result
     Ok(())
 }
 
-/// Also the targets of links.
-fn check_alone(folder: &TrustedFolder) -> trust::Result<()> {
+/// Also the targets of links, with all that is in them. A folder is looked at once.
+fn check_alone(folder: &TrustedFolder, seen: &mut BTreeSet<PathBuf>) -> trust::Result<()> {
+    if !seen.insert(folder.path().to_owned()) {
+        return Ok(());
+    }
     let failed =
         |error: io::Error| trust::Error::System { path: folder.path().to_owned(), source: error };
     let dir = Dir::open(folder.path()).map_err(failed)?;
     for entry in dir.list_entries().map_err(failed)? {
         match entry.kind {
-            EntryKind::Folder => check_alone(&folder.make_below(&entry.name)?)?,
+            EntryKind::Folder => check_alone(&folder.make_below(&entry.name)?, seen)?,
             EntryKind::File => drop(folder.open_file(&entry.name)?),
-            EntryKind::Link => check_target(&folder.path().join(&entry.name))?,
+            EntryKind::Link => check_target(&folder.path().join(&entry.name), seen)?,
             EntryKind::Special => {}
         }
     }
@@ -102,10 +106,10 @@ fn check_alone(folder: &TrustedFolder) -> trust::Result<()> {
 }
 
 /// A link that leads nowhere can't be run.
-fn check_target(link: &Path) -> trust::Result<()> {
+fn check_target(link: &Path, seen: &mut BTreeSet<PathBuf>) -> trust::Result<()> {
     let Ok(target) = link.canonicalize() else { return Ok(()) };
     match (target.is_dir(), target.parent(), target.file_name()) {
         (false, Some(parent), Some(name)) => trust::folder(parent)?.open_file(name).map(drop),
-        _ => trust::folder(&target).map(drop),
+        _ => check_alone(&trust::folder(&target)?, seen),
     }
 }

@@ -16,6 +16,8 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 const ROOM: usize = 16 << 10;
+/// What is taken for an answer before any of it is there.
+const MOST_AHEAD: usize = 1 << 20;
 
 pub(crate) fn send_all(socket: impl AsFd, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
@@ -110,7 +112,8 @@ impl Inbox {
         self.bytes.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
         if self.bytes.len() < wanted.max(ROOM) {
-            self.bytes.resize(wanted.max(ROOM), 0);
+            // A length alone takes no memory: room is made as bytes come.
+            self.bytes.resize(wanted.clamp(ROOM, MOST_AHEAD.max(2 * self.end)), 0);
         } else if self.bytes.len() > ROOM << 6 && wanted <= ROOM {
             // One long answer is no reason to keep its room.
             self.bytes.truncate(ROOM.max(self.end));
@@ -120,6 +123,9 @@ impl Inbox {
             source.await_bytes()?;
         }
         while self.end < wanted {
+            if self.end == self.bytes.len() {
+                self.bytes.resize(wanted.min(2 * self.end), 0);
+            }
             match source.receive_bytes(&mut self.bytes[self.end..])? {
                 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
                 read => self.end += read,

@@ -64,11 +64,21 @@ impl UsualChange {
             self.tries.iter().find_map(|tried| self.try_value(tried, present, memory_bytes));
         Some(ProposedChange {
             setting: self.setting.to_owned(),
-            present: present.map(show_size),
+            present: present.map(|present| self.show_present(present)),
             value: value?,
             why: self.why.to_owned(),
             source: self.source.to_owned(),
         })
+    }
+
+    /// A size in bytes is easier to read in MiB, and MariaDB takes both. Where a number without a unit
+    /// is none of bytes, it stays as it is written.
+    fn show_present(&self, value: &str) -> String {
+        let bytes = value.parse::<u64>().ok().filter(|bytes| *bytes > 0 && bytes % MIB == 0);
+        match bytes.filter(|_| self.unit <= 1.0) {
+            Some(bytes) => format!("{}M", bytes / MIB),
+            None => value.to_owned(),
+        }
     }
 
     fn try_value(&self, tried: &TriedValue, present: Option<&str>, memory: u64) -> Option<String> {
@@ -92,12 +102,6 @@ impl UsualChange {
             }
         }
     }
-}
-
-/// A size in bytes is easier to read in MiB; the server takes both.
-fn show_size(value: &str) -> String {
-    let bytes = value.parse::<u64>().ok().filter(|bytes| *bytes > 0 && bytes % MIB == 0);
-    bytes.map_or_else(|| value.to_owned(), |bytes| format!("{}M", bytes / MIB))
 }
 
 /// A number in bytes or as it is: `128MB`, `4k`, `1.1`, `200`. `None` for words.

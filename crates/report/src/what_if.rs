@@ -226,7 +226,7 @@ fn write_advice(report: &WhatIfReport) -> String {
 fn advise_nothing(report: &WhatIfReport) -> String {
     let is_open = |change: &&SettingChange| {
         let word = change.effect().map(LevelEffect::word);
-        change.is_confirmed() && matches!(word, Some(EffectWord::Undecided | EffectWord::Gain))
+        change.is_confirmed() && word == Some(EffectWord::Undecided)
     };
     let open: Vec<String> =
         report.changes.iter().filter(is_open).map(SettingChange::describe_values).collect();

@@ -24,7 +24,7 @@ pub struct WhatIf {
     pub only: bool,
     /// How many clients work at once
     #[arg(long, value_name = "N", default_value = "8")]
-    pub clients: String,
+    pub clients: u32,
     /// How many rows there are (the workload's first scale)
     #[arg(long, value_name = "SCALE")]
     pub scale: Option<String>,
@@ -52,6 +52,9 @@ pub struct WhatIf {
     /// Print the changes that would be tried, and stop
     #[arg(long)]
     pub dry_run: bool,
+    /// Run the programs of an application whose folder others can write
+    #[arg(long)]
+    pub trust_experiment: bool,
 }
 
 fn parse_change(text: &str) -> Result<(String, String), String> {

@@ -10,7 +10,7 @@ mod twin;
 
 use std::path::Path;
 
-use bakeoff_analysis::{LevelEffect, choose_best, count_worthwhile, find_effects};
+use bakeoff_analysis::{EffectWord, LevelEffect, choose_best, count_worthwhile, find_effects};
 use bakeoff_engines::configuration::ServerConfiguration;
 use bakeoff_report::{ChangeOutcome, SettingChange, WhatIfReport, write_what_if};
 
@@ -18,6 +18,7 @@ use self::stage::{Stage, StageRun};
 use self::twin::{ServerTwin, TwinChange};
 use super::numbered_folder::make_numbered_folder;
 use crate::Lab;
+use crate::application::{NamedBy, check_program, read_files};
 use crate::cli;
 use crate::exit::{CommandFailure, Exit};
 use crate::output::{print, say, write_here};
@@ -25,6 +26,10 @@ use crate::output::{print, say, write_here};
 const TEXT: &str = "whatif.txt";
 
 pub fn run(lab: &Lab, arguments: &cli::WhatIf) -> Result<Exit, CommandFailure> {
+    if let Some(files) = read_files(&arguments.workload, &[])? {
+        // The runs name its folder in a file of their own, which they trust.
+        check_program(&files, NamedBy::CommandLine, arguments.trust_experiment)?;
+    }
     let configuration = match (&arguments.url, &arguments.like) {
         (Some(url), _) => ServerConfiguration::from_server(url),
         (None, Some(file)) => ServerConfiguration::from_file(file),
@@ -146,10 +151,20 @@ impl Study<'_> {
         let (alone, rest) = effects.split_at(best.len());
         let (later, whole) = rest.split_at(chain.len() - 1);
         let steps: Vec<LevelEffect> = alone[..1].iter().chain(later).cloned().collect();
-        let together = match count_worthwhile(&steps) {
-            0 => None,
-            1 => alone.first().cloned(),
-            steps => whole.get(steps - 2).cloned(),
+        let best_gain = choose_best(alone, 1).into_iter().find(|it| it.word() == EffectWord::Gain);
+        let together = match (count_worthwhile(&steps), best_gain) {
+            // The first step was no gain, and another change alone is one.
+            (0, Some(gain)) => {
+                let position = alone.iter().position(|it| it.to == gain.to);
+                let only = added[position.expect("it is one of them")];
+                let (added, steps) = (vec![only], vec![gain.clone()]);
+                let together = Some(gain.clone());
+                let alone = alone.to_vec();
+                return Ok(Some(Confirmation { added, alone, steps, together }));
+            }
+            (0, None) => None,
+            (1, _) => alone.first().cloned(),
+            (steps, _) => whole.get(steps - 2).cloned(),
         };
         Ok(Some(Confirmation { added, alone: alone.to_vec(), steps, together }))
     }

@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 
 use bytes::BytesMut;
 use postgres_protocol::message::frontend;
+use rustix::net::sockopt::set_socket_keepalive;
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 
@@ -107,5 +108,6 @@ fn open_tcp(name: &str, port: u16, config: &Config) -> io::Result<OwnedFd> {
     }
     let stream: TcpStream = opened?;
     stream.set_nodelay(true)?;
+    set_socket_keepalive(&stream, true)?;
     Ok(stream.into())
 }

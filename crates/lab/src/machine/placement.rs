@@ -68,9 +68,9 @@ impl ThreadSamples {
     /// it was long ago, which says nothing.
     fn look(&mut self, threads: impl DoubleEndedIterator<Item = u32>) -> TimeByProcessor {
         let mut times = TimeByProcessor::new();
-        for thread in threads.rev().take(MOST_THREADS) {
-            // It may be gone.
-            let Some(ran) = ThreadScheduling::read_time(thread) else { continue };
+        // One may be gone.
+        let living = threads.rev().filter_map(|it| Some((it, ThreadScheduling::read_time(it)?)));
+        for (thread, ran) in living.take(MOST_THREADS) {
             let before = self.ran.insert(thread, ran).unwrap_or(ran);
             let time = ran.saturating_sub(before);
             if time.is_zero() {

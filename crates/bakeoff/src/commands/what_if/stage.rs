@@ -103,7 +103,7 @@ impl Stage {
         table.insert("workload".into(), find_workload(&arguments.workload)?.into());
         table.insert("engine".into(), engines.into());
         table.insert("durability".into(), twin.promise.name().into());
-        table.insert("clients".into(), arguments.clients.clone().into());
+        table.insert("clients".into(), i64::from(arguments.clients).into());
         table.insert("disk".into(), arguments.disk.clone().into());
         table.insert("seconds".into(), choose_seconds(arguments).into());
         let repetitions = self.count_repetitions(arguments);

@@ -105,6 +105,11 @@ fn make_host(
     ProgramHost::new(program, variables, user, log).map_err(failed)
 }
 
+fn has_ended(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.is_empty() || stat.contains(") Z ")
+}
+
 fn host_trial(
     ready: &Ready,
     program: &ClientProgram,
@@ -265,7 +270,13 @@ impl RunningTarget for ProgramTarget<'_> {
 
     fn audit(&self, claims: &[Vec<u8>], off_at_ns: u64) -> Result<Audit, TrialError> {
         let mut faults = self.open.check()?.unwrap_or_default();
-        let asked = KeyAudit::ask_keys(&self.host, claims, off_at_ns, self.timeout)?;
+        let asked = match KeyAudit::ask_keys(&self.host, claims, off_at_ns, self.timeout) {
+            // It could not live with what the cut has left.
+            Err(why) if self.open.database().server().is_some_and(has_ended) => {
+                KeyAudit { faults: vec![format!("the server has ended: {why}")], ..KeyAudit::default() }
+            }
+            asked => asked?,
+        };
         faults.extend(asked.faults);
         Ok(Audit { faults, findings: asked.findings })
     }

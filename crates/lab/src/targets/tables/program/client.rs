@@ -17,9 +17,6 @@ use super::process::{ProgramFault, ProgramProcess};
 use super::protocol::{ProgramReply, ProtocolFault};
 use crate::monotonic::now_ns;
 
-/// How often a program may say in one operation that it ran something again.
-const MOST_RETRIES: u32 = 1000;
-
 /// What programs say that their operations had to do with the database, and how long these took.
 #[derive(Debug, Default)]
 pub struct DatabaseUse {
@@ -101,17 +98,34 @@ impl<'a> ProgramClient<'a> {
     }
 
     fn ask_operation(&mut self, kind: usize) -> Result<OperationOutcome, ProgramFault> {
+        let begun = Instant::now();
+        let mut used = None;
+        let outcome = self.hear_outcome(kind, begun, &mut used)?;
+        if let Some((statements, micros)) = used {
+            self.database.add(statements, micros, begun.elapsed());
+        }
+        Ok(outcome)
+    }
+
+    /// `used` gets the statements and the microseconds of the database, if the program tells them.
+    fn hear_outcome(
+        &mut self,
+        kind: usize,
+        begun: Instant,
+        used: &mut Option<(u64, u64)>,
+    ) -> Result<OperationOutcome, ProgramFault> {
         self.process.check_quiet()?;
         self.request.clear();
         let name = self.kinds.any_name(self.kinds.operation(kind));
         let _ = writeln!(self.request, "do {name} {}", self.number);
         self.number += 1;
-        let begun = Instant::now();
         self.process.send(&self.request)?;
         let mut outcome = OperationOutcome::default();
-        for _ in 0..MOST_RETRIES {
+        let until = begun + self.timeout;
+        loop {
             let missing = || format!("answered `{}`", self.request.trim());
-            match self.process.receive(missing, self.timeout)? {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.process.receive_within(missing, left, self.timeout)? {
                 ProgramReply::Done { rows, bytes } => {
                     outcome.work = WorkAmount { rows, bytes, ..WorkAmount::default() };
                     return Ok(outcome);
@@ -121,7 +135,8 @@ impl<'a> ProgramClient<'a> {
                     return Ok(outcome);
                 }
                 ProgramReply::InDatabase { statements, micros } => {
-                    self.database.add(statements, micros, begun.elapsed());
+                    let (before, spent) = used.unwrap_or_default();
+                    *used = Some((before.saturating_add(statements), spent.saturating_add(micros)));
                 }
                 ProgramReply::Retried(times) => {
                     outcome.retries = outcome.retries.saturating_add(times);
@@ -139,7 +154,6 @@ impl<'a> ProgramClient<'a> {
                 }
             }
         }
-        Err(ProtocolFault::Flood.into())
     }
 }
 

@@ -90,7 +90,17 @@ impl ProgramProcess<'_> {
         missing: impl FnOnce() -> String,
         within: Duration,
     ) -> Result<ProgramReply, ProgramFault> {
-        let until = Instant::now() + within;
+        self.receive_within(missing, within, within)
+    }
+
+    /// The same, where some of the time that it has has passed.
+    pub fn receive_within(
+        &mut self,
+        missing: impl FnOnce() -> String,
+        left: Duration,
+        within: Duration,
+    ) -> Result<ProgramReply, ProgramFault> {
+        let until = Instant::now() + left;
         loop {
             if let Some(reply) = self.lines.take_reply()? {
                 return Ok(reply);

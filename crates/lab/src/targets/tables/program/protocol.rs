@@ -144,7 +144,16 @@ impl LineBuffer {
 
     /// `None`: no line is whole.
     pub fn take_reply(&mut self) -> Result<Option<ProgramReply>, ProtocolFault> {
-        self.take_line()?.map(|line| ProgramReply::from_line(&line)).transpose()
+        let Some(line) = self.take_line()? else { return Ok(None) };
+        let reply = ProgramReply::from_line(&line)?;
+        // Another key than the program's would be asked for after a power cut.
+        match (&reply, &line) {
+            (ProgramReply::Acknowledged(_), Cow::Owned(_)) => {
+                let why = "a key is text in UTF-8";
+                Err(ProtocolFault::WrongLine { said: shorten(&line), why })
+            }
+            _ => Ok(Some(reply)),
+        }
     }
 
     fn take_line(&mut self) -> Result<Option<Cow<'_, str>>, ProtocolFault> {
@@ -269,6 +278,8 @@ mod tests {
         assert_eq!(half.take_reply(), Ok(Some(ProgramReply::Done { rows: 0, bytes: 0 })));
         assert_eq!(half.check_quiet(), Err(ProtocolFault::Unasked { said: "ok 1".into() }));
         assert_eq!(half.check_end(), Err(ProtocolFault::HalfLine("ok 1".into())));
-        assert!(added(b"\xff\n").unwrap().take_reply().is_err());
+        for wrong in [&b"\xff\n"[..], b"ack \xff\n"] {
+            assert!(added(wrong).unwrap().take_reply().is_err());
+        }
     }
 }
