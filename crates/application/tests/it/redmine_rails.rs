@@ -28,6 +28,9 @@ module ActiveRecord
 end
 "#;
 
+/// Files and their texts, the engine, and what is said.
+type FaultCase<'a> = (&'a [(&'a str, &'a str)], &'a str, &'a [&'a str]);
+
 #[test]
 fn a_redmine_that_cannot_be_used_is_told_with_what_brings_one() {
     let redmine = find_built_in("redmine-rails").expect("it is built in");
@@ -41,7 +44,7 @@ fn a_redmine_that_cannot_be_used_is_told_with_what_brings_one() {
     }
     let other = "MAJOR = 4\nMINOR = 2\nTINY = 11\n";
     let broken = "raise LoadError, 'no such file -- rouge'";
-    let cases: [(&[(&str, &str)], &str, &[&str]); 5] = [
+    let cases: [FaultCase<'_>; 5] = [
         (&[], "sqlite", &["install the package redmine"]),
         (&[(VERSION, other)], "sqlite", &["written for Redmine 5.0", "has 4.2.11"]),
         (

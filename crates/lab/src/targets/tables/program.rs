@@ -272,9 +272,10 @@ impl RunningTarget for ProgramTarget<'_> {
         let mut faults = self.open.check()?.unwrap_or_default();
         let asked = match KeyAudit::ask_keys(&self.host, claims, off_at_ns, self.timeout) {
             // It could not live with what the cut has left.
-            Err(why) if self.open.database().server().is_some_and(has_ended) => {
-                KeyAudit { faults: vec![format!("the server has ended: {why}")], ..KeyAudit::default() }
-            }
+            Err(why) if self.open.database().server().is_some_and(has_ended) => KeyAudit {
+                faults: vec![format!("the server has ended: {why}")],
+                ..KeyAudit::default()
+            },
             asked => asked?,
         };
         faults.extend(asked.faults);
