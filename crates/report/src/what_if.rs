@@ -355,6 +355,7 @@ mod tests {
         assert!(lane.contains("syncs 1.03 → 2.03"), "{text}");
 
         (report.steps, report.together) = (vec![effect(1.0, Verdict::Same)], None);
+        report.changes[2].found = measured(1.1, Verdict::Undecided, true);
         let text = write_what_if(&report);
         assert!(text.contains("not decided: work_mem 4MB → 64MB."), "{text}");
         assert!(text.contains("No change was shown to be worth it"), "{text}");

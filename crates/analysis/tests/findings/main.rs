@@ -13,6 +13,7 @@ mod page;
 mod placement;
 mod power_cut;
 mod rails;
+mod redis;
 mod redmine;
 mod shop_cuts;
 mod tarantool;

@@ -64,7 +64,7 @@ operations = { put = 1 }
 [server]
 name = "log"
 start = START
-version = ["python3", "--version"]
+version = VERSION
 start_period = 2
 grace = 2
 [server.durability]
@@ -73,10 +73,10 @@ none = ["no-sync"]
 "#;
 
 /// A folder that every user may enter, with an application that starts its server so.
-fn application(start: &str, levels: &str) -> (Place, tempfile::TempDir) {
+fn application(start: &str, version: &str) -> (Place, tempfile::TempDir) {
     let folder = folder_for_all();
     let helper = include_str!("../../../../examples/program/bakeoff.py");
-    let configuration = CONFIGURATION.replace("START", start) + levels;
+    let configuration = CONFIGURATION.replace("START", start).replace("VERSION", version);
     for (name, text) in [
         ("workload.toml", &*configuration),
         ("server.py", SERVER),
@@ -90,6 +90,7 @@ fn application(start: &str, levels: &str) -> (Place, tempfile::TempDir) {
     (Place::new(), folder)
 }
 
+const PYTHON: &str = r#"["python3", "--version"]"#;
 const START: &str = r#"["./server.py", "{data}", "{socket}"]"#;
 
 fn lost(document: &Value) -> u64 {
@@ -107,7 +108,7 @@ fn a_server_that_syncs_keeps_what_its_program_was_promised_and_one_that_lies_is_
     if Disks::new().is_none() {
         return;
     }
-    let (place, folder) = application(START, "");
+    let (place, folder) = application(START, PYTHON);
     let named = folder.path().to_str().unwrap();
     place.run(&["check", named]).code(0).says(&["✓ log: the program ran each operation once"]);
     let other = place.run(&["run", named, "--engine", "sqlite", "--dry-run"]);
@@ -130,20 +131,22 @@ fn a_server_that_syncs_keeps_what_its_program_was_promised_and_one_that_lies_is_
 
 #[test]
 fn a_server_that_misbehaves_is_ended_with_all_that_it_started() {
-    let pid = "echo $$ >{tmp}/../pids 2>/dev/null";
     let listens = "import socket, time, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); \
-                   t = socket.socket(); t.bind(('0.0.0.0', 0)); t.listen(); time.sleep(987)";
+                   t = socket.socket(); t.bind(('0.0.0.0', 0)); t.listen(); time.sleep(9876543)";
     let python = format!("[\"python3\", \"-c\", \"{listens}\", \"{{socket}}\"]");
     let shell = |script: &str| format!("[\"sh\", \"-c\", \"{script}\"]");
     let cases = [
-        (shell("setsid sleep 987 & exit 0"), "ended while it was starting (exit status: 0)"),
+        (shell("setsid sleep 9876543 & exit 0"), "ended while it was starting (exit status: 0)"),
         (shell("echo boom; exit 3"), "(exit status: 3): boom"),
-        (shell(&format!("{pid}; sleep 987")), "did not answer within 2 s"),
+        (shell("sleep 9876543"), "did not answer within 2 s"),
         (python, "listens on 0.0.0.0:"),
         ("[\"no-such-program\"]".into(), "no program no-such-program"),
+        // It knows no question for its version either.
+        ("[\"sleep\", \"9876543\"]".into(), "did not answer within 2 s"),
     ];
     for (start, said) in cases {
-        let (place, folder) = application(&start, "");
+        let version = if start.starts_with("[\"sleep") { &start } else { PYTHON };
+        let (place, folder) = application(&start, version);
         let named = folder.path().to_str().unwrap();
         let run = ["run", named, "--seconds", "0.5", "--repetitions", "1", "--out", "r"];
         let done = place.run(&run);
@@ -152,7 +155,7 @@ fn a_server_that_misbehaves_is_ended_with_all_that_it_started() {
     }
     let sleeps = fs::read_dir("/proc").unwrap().flatten().filter(|entry| {
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&line).contains("987")
+        String::from_utf8_lossy(&line).contains("9876543")
     });
     assert_eq!(sleeps.count(), 0, "something was left");
 }

@@ -1,12 +1,16 @@
 //! The particulars of a server of the user's own, by its commands.
 
 use std::env;
+use std::io::Read as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use rustix::io::ioctl_fionbio;
+use rustix::process::{Pid, kill_process_group};
 
 use crate::Durability;
 use crate::servers::{
@@ -47,10 +51,8 @@ impl OwnServerProduct {
     /// The first line that the version's command prints.
     pub fn ask_version(&self) -> String {
         let mut command = self.make_command(&self.0.version);
-        let Ok(output) = command.stdin(Stdio::null()).stderr(Stdio::null()).output() else {
-            return "unknown".into();
-        };
-        let said = String::from_utf8_lossy(&output.stdout);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let said = run_soon(command).unwrap_or_default();
         let line = said.lines().next().unwrap_or_default().trim();
         if line.is_empty() { "unknown".into() } else { line.chars().take(100).collect() }
     }
@@ -156,14 +158,14 @@ impl ServerProduct for OwnServerProduct {
         let socket = socket.display().to_string();
         let mut command = Command::new(locate_program(&self.0.folder, &test[0]));
         command.args(test[1..].iter().map(|word| word.replace("{socket}", &socket)));
-        command.env_clear().env("LC_ALL", "C").current_dir("/").process_group(0);
+        command.env_clear().env("LC_ALL", "C").current_dir("/");
         command.envs(env::var_os("PATH").map(|path| ("PATH", path)));
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
         // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
         unsafe {
             command.pre_exec(move || user.as_ref().map_or(Ok(()), ServerUser::become_user));
         }
-        ends_well(command)
+        run_soon(command).is_some()
     }
 
     fn start_time(&self) -> Duration {
@@ -175,18 +177,31 @@ impl ServerProduct for OwnServerProduct {
     }
 }
 
-/// One that takes too long is ended.
-fn ends_well(mut command: Command) -> bool {
-    let Ok(mut child) = command.spawn() else { return false };
+/// What it has printed, if it ends well in time. Otherwise it is ended, with its group.
+fn run_soon(mut command: Command) -> Option<String> {
+    const MOST_READ: usize = 4096;
+    let mut child = command.process_group(0).stdin(Stdio::null()).spawn().ok()?;
+    let group = Pid::from_child(&child);
     let started = Instant::now();
-    while started.elapsed() < TEST_TIME {
-        match child.try_wait() {
-            Ok(Some(status)) => return status.success(),
-            Ok(None) => thread::sleep(LOOK),
-            Err(_) => break,
-        }
+    let mut ended = None;
+    while ended.is_none() && started.elapsed() < TEST_TIME {
+        thread::sleep(LOOK);
+        ended = child.try_wait().ok()?;
     }
-    let _ = child.kill();
-    let _ = child.wait();
-    false
+    // Also what it has started: nobody waits for its end.
+    let _ = kill_process_group(group, Signal::KILL);
+    let Some(status) = ended else {
+        let _ = child.wait();
+        return None;
+    };
+    let mut said = vec![0; MOST_READ];
+    let read = match &mut child.stdout {
+        Some(pipe) => {
+            ioctl_fionbio(&*pipe, true).ok()?;
+            pipe.read(&mut said).unwrap_or(0)
+        }
+        None => 0,
+    };
+    said.truncate(read);
+    status.success().then(|| String::from_utf8_lossy(&said).into_owned())
 }

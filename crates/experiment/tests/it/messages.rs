@@ -34,7 +34,7 @@ error: unknown key `neighbors`
   |
   = help: did you mean `neighbours`?
   = help: valid: name, title, workload, text, rows_from, rows_strict, compare, seconds, operations, repetitions, images, seed, noise_floor, priced, planner, \
-min_repetitions, max_repetitions, max_time, find_limit, cuts, max_images, keep, file_system, cut_recovery, cut_number, engine, durability, memory, cpus, disk, neighbours, clients, rate, scale, state, quick, \
+min_repetitions, max_repetitions, max_time, find_limit, cuts, max_images, keep, file_system, cut_recovery, cut_number, engine, durability, memory, cpus, disk, neighbours, clients, rate, scale, state, placement, quick, \
 disks, settings, published, factors
   = help: and the options of engines and disks: see `bakeoff list factors`",
     ),
