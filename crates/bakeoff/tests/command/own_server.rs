@@ -142,10 +142,10 @@ fn a_server_that_misbehaves_is_ended_with_all_that_it_started() {
         (python, "listens on 0.0.0.0:"),
         ("[\"no-such-program\"]".into(), "no program no-such-program"),
         // It knows no question for its version either.
-        ("[\"sleep\", \"9876543\"]".into(), "did not answer within 2 s"),
+        (shell("exec sleep 9876543"), "did not answer within 2 s"),
     ];
     for (start, said) in cases {
-        let version = if start.starts_with("[\"sleep") { &start } else { PYTHON };
+        let version = if start.contains("exec") { &start } else { PYTHON };
         let (place, folder) = application(&start, version);
         let named = folder.path().to_str().unwrap();
         let run = ["run", named, "--seconds", "0.5", "--repetitions", "1", "--out", "r"];
