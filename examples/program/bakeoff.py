@@ -7,7 +7,7 @@ Connect before that: what serve() is given is timed. An operation is a function 
 the same in every run with the same seed. What it returns is not looked at, but for a pair: rows and bytes."""
 import os
 
-DESCRIPTOR, CLIENT, SEED = (int(os.environ[f"BAKEOFF_{it}"]) for it in ("FD", "CLIENT", "SEED"))
+DESCRIPTOR, CLIENT, SEED = (int(os.environ.get(f"BAKEOFF_{it}", -1)) for it in ("FD", "CLIENT", "SEED"))
 
 
 def say(line):
@@ -32,9 +32,9 @@ def serve(**operations):
 
 
 def audit(check):
-    """Says after a power cut what check(key) finds of each acknowledged key: "lost", "torn", or nothing."""
+    """Says after a power cut what check(key) returns of each acknowledged key: "lost", "torn", or None."""
     for key in requests():
-        say(run(check, key))
+        say({None: "ok", "lost": "lost", "torn": "torn"}[check(key)])
 
 
 def requests():
@@ -53,8 +53,6 @@ def run(operation, number):
         match operation(number):
             case (int(rows), int(size)):
                 return f"ok {rows} {size}"
-            case "lost" | "torn" as found:
-                return found
         return "ok"
     except Exception as error:
         return "error " + repr(error).replace("\n", " ")[:1000]

@@ -138,7 +138,11 @@ impl Engine for OwnServer {
     }
 
     fn statement_check(&self) -> Option<Runs> {
-        Some(|_, _| Err("only programs of its application reach it".into()))
+        Some(|_, _| {
+            let why = "only programs of its application reach it; for power cuts write `audit = \"./audit.py\"` into \
+                       [program]";
+            Err(why.into())
+        })
     }
 
     /// The strongest: a weaker level may keep nothing of what a stop leaves.

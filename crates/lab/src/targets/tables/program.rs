@@ -174,6 +174,9 @@ pub fn try_program(
     fill_schema(&host, prepared, opened.database, share.seed, &mut || {})?;
     let (process, chooser) = (host.start_client(0, &share)?, prepared.make_client(0, 1, 1));
     let timeout = Duration::from_secs(program.timeout_s);
+    if program.audit.is_some() {
+        drop(host.start_auditor()?);
+    }
     if program.paces_itself {
         let mut client = SelfPacedClient::new(&kinds, process, timeout, None);
         return client.try_operation().map_err(TrialError::User);
@@ -269,6 +272,11 @@ impl RunningTarget for ProgramTarget<'_> {
     }
 
     fn audit(&self, claims: &[Vec<u8>], off_at_ns: u64) -> Result<Audit, TrialError> {
+        if read_acknowledged(claims, off_at_ns).is_empty() {
+            let why = "its programs acknowledged no key before the power went, so that nothing was promised: they say \
+                       `ack KEY` before `ok`";
+            return Err(TrialError::User(why.into()));
+        }
         let mut faults = self.open.check()?.unwrap_or_default();
         let asked = match KeyAudit::ask_keys(&self.host, claims, off_at_ns, self.timeout) {
             // It could not live with what the cut has left.

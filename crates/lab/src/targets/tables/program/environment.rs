@@ -41,9 +41,11 @@ pub fn list_variables(
     });
     variables.extend(levels);
     variables.extend(describe_address(engine, &address, user)?);
-    if opened.engine.home() == EngineHome::Process {
-        variables.push(("BAKEOFF_FIRST".into(), list_first_statements(opened).into()));
-    }
+    let first = match opened.engine.home() {
+        EngineHome::Process => list_first_statements(opened),
+        EngineHome::Server | EngineHome::External => String::new(),
+    };
+    variables.push(("BAKEOFF_FIRST".into(), first.into()));
     Ok(variables)
 }
 
