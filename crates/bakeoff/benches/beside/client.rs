@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use bakeoff_engines::Durability;
 use bakeoff_engines::servers::PrivateServer;
+use rustix::thread::{Pid, sched_setaffinity};
 
 use crate::oltp::Oltp;
 use crate::pairs::{self, Limit, Pairs};
@@ -54,6 +55,18 @@ fn server(engine: &str, durability: Durability, folder: &Path) -> PrivateServer 
     server
 }
 
+/// Leaves the server, this process, and all that it starts one processor where there is one client:
+/// else the kernel's choice of two would outweigh what is compared.
+fn share_with_server(clients: usize, server: u32) {
+    let few = usage::first_processors(if clients == 1 { 1 } else { usage::PROCESSORS });
+    let threads = fs::read_dir(format!("/proc/{server}/task")).expect("the server runs");
+    let ids = threads.flatten().filter_map(|thread| thread.file_name().to_str()?.parse().ok());
+    for thread in ids.map(Pid::from_raw).chain([None]) {
+        // One that has just ended needs no processor.
+        let _ = sched_setaffinity(thread, &few);
+    }
+}
+
 /// Transactions a second, and processor time a query, of both; whether all is within the limits.
 pub fn rates(place: &Path) -> bool {
     usage::share_processors();
@@ -64,7 +77,7 @@ pub fn rates(place: &Path) -> bool {
     let socket = server.socket();
     let oltp = Oltp { socket, storage: "InnoDB", durability, scale, folder: place };
     oltp.load();
-    let share = |clients| usage::share_with_server(clients, server.pid());
+    let share = |clients| share_with_server(clients, server.pid());
     let theirs = |(test, clients)| {
         share(clients);
         sysbench::run(socket, test, rows, clients, seconds)

@@ -4,10 +4,10 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Processors for the server and the clients together.
-const PROCESSORS: usize = 2;
+pub const PROCESSORS: usize = 2;
 
 /// What a program says, and the processor seconds of its process.
 pub fn accounted(command: &mut Command) -> (String, f64) {
@@ -79,21 +79,8 @@ pub fn share_processors() {
     sched_setaffinity(None, &few).expect("a thread may restrict itself");
 }
 
-/// Leaves a server, this process, and all that it starts one processor where there is one client: else
-/// the kernel's choice of two would outweigh what is compared.
-#[allow(dead_code, reason = "some benches start no server")]
-pub fn share_with_server(clients: usize, server: u32) {
-    let few = first_processors(if clients == 1 { 1 } else { PROCESSORS });
-    let threads = std::fs::read_dir(format!("/proc/{server}/task")).expect("the server runs");
-    let ids = threads.flatten().filter_map(|thread| thread.file_name().to_str()?.parse().ok());
-    for thread in ids.map(Pid::from_raw).chain([None]) {
-        // One that has just ended needs no processor.
-        let _ = sched_setaffinity(thread, &few);
-    }
-}
-
 /// Of those that the process had at first.
-fn first_processors(count: usize) -> CpuSet {
+pub fn first_processors(count: usize) -> CpuSet {
     static ALLOWED: OnceLock<CpuSet> = OnceLock::new();
     let ask = || sched_getaffinity(None).expect("a thread may ask where it may run");
     let allowed = ALLOWED.get_or_init(ask);

@@ -170,6 +170,12 @@ fn the_sample_of_redis_runs_and_is_cut() {
     {
         return;
     }
+    // It has a copy of its own, as a user's folder has.
+    let [copy, helper] = [
+        include_str!("../../../../examples/redis/bakeoff.py"),
+        include_str!("../../../../examples/program/bakeoff.py"),
+    ];
+    assert_eq!(copy, helper);
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/redis");
     let (place, folder) = (Place::new(), folder_for_all());
     for entry in fs::read_dir(sample).unwrap().flatten().filter(|it| it.path().is_file()) {
